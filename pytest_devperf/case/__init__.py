@@ -1,0 +1,1 @@
+"""What is measured: a case, its plan and its workload."""

@@ -1,0 +1,28 @@
+"""One benchmark case: a test, the plan it is measured by, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_devperf.case.plan import Plan, Suite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A test function that is measured."""
+
+    id: str
+    """Its name in records: the node id, or the marker's `id=`, which survives renaming."""
+    suite: Suite = "quick"
+    """The suite it belongs to."""
+    plan: Plan = field(default_factory=Plan)
+    """How much of it is measured."""
+    named: frozenset[str] = frozenset()
+    """Plan fields named on the command line; a baseline does not override those."""
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    """Relative tolerances of its marker by metric (`*` for all), as fractions."""
+    memory: bool = False
+    """Whether the memory of plain calls is taken too."""
+    target: str | None = None
+    """Target it is pinned to."""

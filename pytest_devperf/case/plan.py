@@ -1,0 +1,76 @@
+"""How much of a case is measured, and how.
+
+A field's spelling is the option's (`--devperf-min-rounds`), the ini key's (`devperf_min_rounds`),
+the marker keyword's (`min_rounds=`) and the JSON key's (`min_rounds`); a JSON key of a time also
+carries its unit (`round_cooldown_s`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Suite = Literal["quick", "full"]
+Order = Literal["interleaved", "sequential"]
+
+MIN_ITERATIONS = 5
+"""Fewest iterations a slow workload is cut to: below five the quartiles of a round say nothing."""
+
+MIN_ROUNDS = 3
+"""Fewest rounds a slow workload is cut to, and before which nothing stops early."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How much of a case is measured: rounds over process starts, and their surroundings."""
+
+    suite: Suite = "quick"
+    """The suite that was asked for: quick, or quick and full."""
+    processes: int = 3
+    """Process starts over which the rounds are spread; 1 means all in this process."""
+    rounds: int = 12
+    """Rounds in all."""
+    min_rounds: int = 5
+    """Rounds before convergence may stop a case."""
+    iterations: int = 30
+    """Recorded iterations in a round."""
+    warmup: int = 3
+    """Unrecorded iterations after each process start."""
+    max_time: float = 60.0
+    """Budget of one case in seconds, confirmations apart."""
+    cooldown: str = "auto"
+    """`auto`, `off`, seconds, or `temp=C`: what is waited for before each pass."""
+    cooldown_floor: float = 30.0
+    """Least wait for a temperature plateau, in seconds."""
+    cooldown_max: float = 900.0
+    """Longest wait for a temperature plateau, in seconds."""
+    round_cooldown: float | None = None
+    """Seconds between rounds; None: 0 on the host, 0.5 on a phone."""
+    stability_target: float = 0.03
+    """Coefficient of variation of the round medians for convergence and the grade."""
+    patience: int = 2
+    """Consecutive rounds on target before convergence stops a case."""
+    pin_clocks: str = "auto"
+    """`off`, `auto` or `on`: whether a phone's clocks are held."""
+    affinity: str | None = None
+    """CPUs the workload runs on (`0-3`, `big`, `little`); None: left to the system."""
+    order: Order = "interleaved"
+    """Whether the process starts of different cases alternate."""
+    seed: int = 0
+    """Seed of the order of cases."""
+
+
+PLAN_UNITS = {"max_time": "max_time_s", "round_cooldown": "round_cooldown_s", "cooldown_floor": "cooldown_floor_s", "cooldown_max": "cooldown_max_s"}
+"""JSON keys of the fields that are times: a stored number carries its unit."""
+
+
+def rounds_of_start(rounds: int, processes: int, process: int) -> int:
+    """Count the rounds that one process start takes.
+
+    The first `rounds mod processes` starts take one more.
+
+    >>> [rounds_of_start(12, 5, p) for p in range(5)]
+    [3, 3, 2, 2, 2]
+    """
+    share, more = divmod(rounds, processes)
+    return share + (1 if process < more else 0)

@@ -1,0 +1,1 @@
+"""The `devperf` command: the plugin's words without pytest."""

@@ -1,0 +1,1 @@
+"""Whether it became slower: policy, comparability, verdict."""

@@ -1,0 +1,40 @@
+"""What a comparison is strict about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Rule = Literal["proven", "iqr"]
+Iqr = Literal["within", "pooled"]
+
+DEFAULT_TOLERANCE = {"rounds": 0.02, "start": 0.35, "memory": 0.03, "recorded": 0.0}
+"""Relative floor of the threshold by kind of metric.
+
+2 %: the spread of process starts on a quiet machine. 35 %: loads read files and compile, few values.
+3 %: allocators round. 0: a recorded value is what the test says it is.
+"""
+
+MEMORY_FLOOR_MIB = 1.0
+"""Absolute floor of a memory threshold: allocators and the kernel's page cache move by less."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a comparison is strict about, in fractions, not percent."""
+
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    """Relative tolerance by metric name, by family (`latency`), or `*`; the longest name wins."""
+    rule: Rule = "proven"
+    iqr: Iqr = "within"
+    confirm: bool = True
+    """Whether a suspect is measured again before it fails."""
+    anchor: bool = True
+    """Whether the anchor kernel is used."""
+    accept: frozenset[str] = frozenset()
+    """Refusing cautions that are accepted, one by one."""
+    strict_context: bool = False
+    """On a host too, every refusing caution refuses."""
+    hot_start_c: float = 10.0
+    """Start temperatures further apart than this are another state."""

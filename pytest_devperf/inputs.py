@@ -1,0 +1,1 @@
+"""Synthetic inputs: pure functions of their parameters, byte-identical everywhere."""

@@ -1,0 +1,1 @@
+"""How: rounds, process starts, warm-up, cooldown, anchor and stability."""

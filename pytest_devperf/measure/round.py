@@ -1,0 +1,76 @@
+"""One round, and what a process start is asked for and gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Stop = Literal["done", "early-pass", "converged", "too-slow"]
+"""Why a process start ended a metric's rounds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """A burst of timed iterations and what surrounded it."""
+
+    process: int
+    """Zero-based index of the process start."""
+    samples_ns: tuple[float, ...]
+    """(iterations,) ns each, inner loops divided out; integers where there is one inner loop."""
+    cpu_ns: int | None = None
+    """CPU time of the whole measuring process in the round."""
+    anchor_ns: float | None = None
+    """Median time of the fixed kernel around the round."""
+    wall_ns: int | None = None
+    waited_ns: int | None = None
+    """Time the measuring thread was ready and had no CPU."""
+    slept: bool = False
+    throttled: bool | None = None
+    temp_c: float | None = None
+    also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Further series in ns by name."""
+    values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
+    """Further values: name -> (value, unit, better)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one process start is asked to do for one metric; travels to fresh interpreters as JSON."""
+
+    process: int
+    """Zero-based index of this process start."""
+    rounds: int
+    """Rounds this start takes at most."""
+    total_rounds: int
+    """Rounds planned over all starts."""
+    processes: int
+    """Process starts planned."""
+    iterations: int
+    """Recorded iterations per round."""
+    inner_loops: int | None = None
+    """Calls per iteration; None: calibrate (start 1 without a baseline)."""
+    fixed: bool = False
+    """Whether iterations and inner loops were given (a baseline, the command line, an earlier start) and must not be fitted to the budget."""
+    earlier_ns: tuple[float, ...] = ()
+    """Medians of the rounds of earlier starts."""
+    bound_ns: float | None = None
+    """Early-pass bound: a median at or below it ends the metric; None: never."""
+    converge: bool = False
+    """Whether convergence may end the metric."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """What one process start gave for one metric."""
+
+    rounds: tuple[Round, ...]
+    iterations: int
+    inner_loops: int
+    total_rounds: int
+    """Rounds planned over all starts after the budget was fitted."""
+    tick_ns: float | None
+    """Smallest step of the clock, undivided; None where the runner does not know it."""
+    stop: Stop
+    needs_s: float | None = None
+    """For `too-slow`: the `max_time` that would do."""

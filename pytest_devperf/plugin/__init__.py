@@ -1,0 +1,1 @@
+"""The pytest edge: hooks, options, markers, the fixture and the passes."""

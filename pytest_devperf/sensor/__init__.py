@@ -1,0 +1,1 @@
+"""What surrounded a measurement: temperature, clocks, power and load."""

@@ -1,0 +1,103 @@
+"""Readings at one moment, and what a run's readings come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What the sensors said in one look; None is *not known*, never a number in its place."""
+
+    at_ns: int
+    """When, by the session's clock."""
+    temp_c: float | None = None
+    """The temperature that decides (package on a host, skin or battery on a phone)."""
+    temps_c: Mapping[str, float] = field(default_factory=dict)
+    """Every plausible temperature by sensor name."""
+    throttled: bool | None = None
+    """Whether the device says it is throttling now."""
+    throttle_count: int | None = None
+    """A counter that only rises while throttling; a rise between two looks is throttling."""
+    cur_khz: Mapping[str, int] = field(default_factory=dict)
+    """Clock of each policy now."""
+    max_khz: Mapping[str, int] = field(default_factory=dict)
+    """Highest clock each policy is allowed now."""
+    governor: str | None = None
+    """Frequency governor; several are joined with commas."""
+    pinned: bool | None = None
+    """Whether clocks are held by us; False on a host."""
+    power_state: str | None = None
+    """`AC` or `battery`."""
+    power_plan: str | None = None
+    """Power plan or platform profile."""
+    charging: bool | None = None
+    battery_pct: float | None = None
+    cpu_pct: float | None = None
+    """CPU used by everything since the last look, of all cores."""
+    free_ram_mb: float | None = None
+    used_ram_mb: float | None = None
+    """Resident memory of the measuring process."""
+    pressure_cpu_pct: float | None = None
+    """Share of the last 10 s in which some task waited for a CPU (PSI)."""
+    adapter_util_pct: float | None = None
+    """Use of the GPU or NPU."""
+    device_mem_local_mb: float | None = None
+    device_mem_shared_mb: float | None = None
+    faked: bool = False
+    """Whether a sensor was overridden by somebody (`UPDATES STOPPED`)."""
+    settled: bool | None = None
+    """Whether the battery temperature was refreshed since the last look, on a phone."""
+    anchor: str | None = None
+    """Identity of the anchor kernel: kernel, interpreter, library versions."""
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    """Facts of software: `os`, `driver`, `ep`, `sdk`, `python`."""
+    notes: tuple[str, ...] = ()
+    """What could not be read, in its raw words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockState:
+    """What the clocks were allowed to do."""
+
+    pinned: bool | None = None
+    max_khz: Mapping[str, int] = field(default_factory=dict)
+    governor: str | None = None
+    power_plan: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class During:
+    """Load while rounds ran."""
+
+    mean_cpu_pct: float | None = None
+    peak_cpu_pct: float | None = None
+    peak_ram_mb: float | None = None
+    adapter_util_pct: float | None = None
+    device_mem_local_mb: float | None = None
+    device_mem_shared_mb: float | None = None
+    waited_pct: float | None = None
+    """Share of wall time in which the measuring thread waited for a CPU; the worst round."""
+    pressure_cpu_pct: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """What a run's looks come to: start, end, and the worst in between. Spelt as stored."""
+
+    temp_start_c: float | None = None
+    temp_end_c: float | None = None
+    temp_max_c: float | None = None
+    throttled: bool | None = None
+    clock_state: ClockState = field(default_factory=ClockState)
+    power_state: str | None = None
+    battery_pct: float | None = None
+    charging: bool | None = None
+    prerun_cpu_pct: float | None = None
+    prerun_free_ram_mb: float | None = None
+    during: During = field(default_factory=During)
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    anchor: str | None = None
+    comparable_to_baseline: bool | None = None
+    notes: tuple[str, ...] = ()

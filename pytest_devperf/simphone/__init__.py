@@ -1,0 +1,1 @@
+"""A phone made of arithmetic behind the genuine adb."""

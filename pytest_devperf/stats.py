@@ -1,0 +1,1 @@
+"""Centre, spread, interval and ratio: plain mathematics on lists of numbers."""

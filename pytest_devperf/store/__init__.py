@@ -1,0 +1,1 @@
+"""Where records wait for the next run."""

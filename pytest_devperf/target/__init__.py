@@ -1,0 +1,1 @@
+"""Where a workload runs: this machine, a phone, or what a plugin answers."""

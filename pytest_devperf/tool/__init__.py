@@ -1,0 +1,1 @@
+"""What native tools print, made into samples: one `parse_*(text)` each."""
