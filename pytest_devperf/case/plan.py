@@ -60,7 +60,12 @@ class Plan:
     """Seed of the order of cases."""
 
 
-PLAN_UNITS = {"max_time": "max_time_s", "round_cooldown": "round_cooldown_s", "cooldown_floor": "cooldown_floor_s", "cooldown_max": "cooldown_max_s"}
+PLAN_UNITS = {
+    "max_time": "max_time_s",
+    "round_cooldown": "round_cooldown_s",
+    "cooldown_floor": "cooldown_floor_s",
+    "cooldown_max": "cooldown_max_s",
+}
 """JSON keys of the fields that are times: a stored number carries its unit."""
 
 

@@ -51,7 +51,8 @@ class Share:
     inner_loops: int | None = None
     """Calls per iteration; None: calibrate (start 1 without a baseline)."""
     fixed: bool = False
-    """Whether iterations and inner loops were given (a baseline, the command line, an earlier start) and must not be fitted to the budget."""
+    """Whether iterations and inner loops were given (by a baseline, the command line or an earlier start):
+    they are then not fitted to the budget."""
     earlier_ns: tuple[float, ...] = ()
     """Medians of the rounds of earlier starts."""
     bound_ns: float | None = None
