@@ -1,1 +1,0 @@
-"""Synthetic inputs: pure functions of their parameters, byte-identical everywhere."""
