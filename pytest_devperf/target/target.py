@@ -130,6 +130,14 @@ class Ticking(Protocol):
 
 
 @runtime_checkable
+class Looping(Protocol):
+    """A runner that knows whether its workload can be repeated within one iteration."""
+
+    loops: bool
+    """False: `run` takes `inner_loops=1` alone (a setup before every iteration, a stream)."""
+
+
+@runtime_checkable
 class SelfWarming(Protocol):
     """A runner that does its own warm-up and takes no inner loops (a native tool)."""
 

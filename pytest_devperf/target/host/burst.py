@@ -1,0 +1,143 @@
+"""The timed loop of a Python call, compiled for the shape of the call.
+
+A call through `*args` or `partial` costs two to three times an empty call; so the loop is written out
+for the number of arguments at hand, and stays within a few per cent of `timeit`.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import repeat
+from types import CodeType, FunctionType
+from typing import Any
+
+Burst = Callable[..., Any]
+"""`burst(function, args, kwargs, setup, sync, clock, samples, loops)` fills `samples` with ns (not divided).
+
+The bursts of a stream take two more lists, `firsts` and `rests`, in place of `loops`.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurstShape:
+    """What of a call decides the source of its loop."""
+
+    positional: int
+    """How many positional arguments."""
+    keywords: tuple[str, ...] = ()
+    """Names of keyword arguments."""
+    setup: bool = False
+    setup_awaited: bool = False
+    sync: bool = False
+    sync_awaited: bool = False
+    awaited: bool = False
+    """Whether the call is awaited; the burst is then a coroutine function."""
+    streamed: bool = False
+    """Whether the call gives an iterator that is exhausted."""
+    inner: bool = False
+    """Whether one sample holds several calls."""
+
+
+def is_plain_keyword(name: str) -> bool:
+    """Tell whether a keyword argument can be written out in source (`f(x=…)`), not only passed by `**`."""
+    return name.isascii() and name.isidentifier() and not keyword.iskeyword(name) and name != "__debug__"
+
+
+def format_call(shape: BurstShape) -> str:
+    """Write the call itself.
+
+    >>> format_call(BurstShape(positional=2, keywords=("key",), sync=True))
+    'sync(function(a0, a1, key=k0))'
+    """
+    written = [f"a{index}" for index in range(shape.positional)]
+    written += [f"{name}=k{index}" for index, name in enumerate(shape.keywords) if is_plain_keyword(name)]
+    if not all(map(is_plain_keyword, shape.keywords)):
+        written.append("**rest")
+    call = f"function({', '.join(written)})"
+    if shape.awaited and not shape.streamed:
+        call = f"(await {call})"
+    if shape.sync:
+        call = f"{'await ' if shape.sync_awaited else ''}sync({call})"
+    return call
+
+
+def format_burst(shape: BurstShape) -> str:
+    """Write the source of the loop; between two reads of the clock stands nothing but the work."""
+    lines = [
+        f"{'async ' if shape.awaited else ''}def burst(function, args, kwargs, setup, sync, clock, samples, *more):"
+    ]
+    if shape.positional:
+        lines.append(f"    ({''.join(f'a{index}, ' for index in range(shape.positional))}) = args")
+    lines += [f"    k{index} = kwargs[{name!r}]" for index, name in enumerate(shape.keywords) if is_plain_keyword(name)]
+    written = tuple(filter(is_plain_keyword, shape.keywords))
+    if len(written) < len(shape.keywords):
+        lines.append(f"    rest = {{name: value for name, value in kwargs.items() if name not in {written!r}}}")
+    lines += [
+        f"    {'firsts, rests' if shape.streamed else 'loops,'} = more",
+        "    for index in range(len(samples)):",
+    ]
+    lines += [f"        {line}" for line in _format_iteration(shape)]
+    return "\n".join(lines) + "\n"
+
+
+def _format_iteration(shape: BurstShape) -> list[str]:
+    setup = [f"{'await ' if shape.setup_awaited else ''}setup()"] if shape.setup else []
+    if shape.streamed:
+        return [*setup, *_format_stream(shape)]
+    call = format_call(shape)
+    if shape.inner:
+        return [
+            "passes = repeat(None, loops)",
+            "started = clock()",
+            "for _ in passes:",
+            f"    {call}",
+            "samples[index] = clock() - started",
+        ]
+    return [*setup, "started = clock()", call, "samples[index] = clock() - started"]
+
+
+def _format_stream(shape: BurstShape) -> list[str]:
+    """Read the clock at the call, at the first item and at the end; a stream without items keeps `None`."""
+    each = "async for" if shape.awaited else "for"
+    begin = "aiter_of" if shape.awaited else "iter"
+    return [
+        "first = None",
+        "count = 0",
+        "started = clock()",
+        f"stream = {begin}({format_call(shape)})",
+        f"{each} item in stream:",
+        "    first = clock()",
+        "    break",
+        f"{each} item in stream:",
+        "    count += 1",
+        "ended = clock()",
+        "samples[index] = ended - started",
+        "firsts[index] = None if first is None else first - started",
+        "rests[index] = (ended - first) / count if count else None",
+    ]
+
+
+@lru_cache(maxsize=256)
+def _code(shape: BurstShape) -> CodeType:
+    space: dict[str, Any] = {}
+    exec(compile(format_burst(shape), "<devperf burst>", "exec"), space)  # noqa: S102 - source of our own, from names that are identifiers
+    code: CodeType = space["burst"].__code__
+    return code
+
+
+def _aiter_of(stream: Any) -> Any:  # noqa: ANN401 - any asynchronous iterable
+    return type(stream).__aiter__(stream)
+
+
+def compile_burst(shape: BurstShape) -> Burst:
+    """Compile the loop for a shape.
+
+    The source is compiled once per shape, but every caller gets a code object of its own: from
+    Python 3.11 on the interpreter specialises a code object to what ran in it before, and one case
+    must not pay for another's types.
+    """
+    space = {"repeat": repeat, "aiter_of": _aiter_of, "__builtins__": __builtins__}
+    return FunctionType(_code(shape).replace(), space, "burst")

@@ -1,0 +1,85 @@
+"""This machine as a target: Python calls in this process, models through their runtime, programs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_devperf.case.workload import Call, Command, Model, Workload
+from pytest_devperf.errors import Unsupported
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.target.device import Device
+from pytest_devperf.target.host.anchor import anchor_identity
+from pytest_devperf.target.target import Clock, Runner, Survey
+
+if TYPE_CHECKING:
+    from pytest_devperf.target.host.call import AwaitedCall
+
+
+class HostTarget:
+    """The machine that runs the tests."""
+
+    def __init__(self, *, device: Device, clock: Clock, look: Callable[[], Context]) -> None:
+        self.device = device
+        self._clock = clock
+        self._look = look
+
+    def look(self) -> Context:
+        """Read the sensors; the anchor's identity is added."""
+        return replace(self._look(), anchor=anchor_identity())
+
+    def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:
+        """Bring the workload up in this process, hand out its runner, take it down.
+
+        Raises:
+            Unsupported: An app, or a model whose runtime is not installed.
+            CaseError: The workload is wrong (no such file, another shape).
+        """
+        if isinstance(workload, Call):
+            return self._start_call(workload)
+        if isinstance(workload, Model):
+            from pytest_devperf.target.host.model import start_model
+
+            return start_model(workload, clock=self._clock)
+        if isinstance(workload, Command):
+            from pytest_devperf.target.host.command import start_command
+
+            return start_command(workload, process, clock=self._clock)
+        raise Unsupported(
+            f"app {workload.id} needs a phone; this machine hosts no apps", "--devperf-target=android runs it"
+        )
+
+    @asynccontextmanager
+    async def start_awaited(self, call: Call, process: int) -> AsyncIterator[AwaitedCall]:  # noqa: ARG002 - the same shape as start
+        """Do what `start` does for a coroutine function, inside the event loop that is running."""
+        from pytest_devperf.target.host.call import AwaitedCall
+
+        runner = AwaitedCall(call, clock=self._clock)
+        try:
+            await runner.abegin()
+            yield runner
+        finally:
+            runner.close()
+
+    def survey(self, workload: Model) -> Survey:
+        """Read the model's own schema, without bringing it up.
+
+        Raises:
+            Unsupported: No runtime for this kind of file is installed.
+            CaseError: The file or the given inputs are wrong.
+        """
+        from pytest_devperf.target.host.model import survey_model
+
+        return survey_model(workload)
+
+    @contextmanager
+    def _start_call(self, call: Call) -> Iterator[Runner]:
+        from pytest_devperf.target.host.call import CallRunner
+
+        runner = CallRunner(call, clock=self._clock)
+        try:
+            yield runner
+        finally:
+            runner.close()
