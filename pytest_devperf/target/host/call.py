@@ -14,7 +14,7 @@ from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import CaseError
 from pytest_devperf.target.host.anchor import time_anchor
 from pytest_devperf.target.host.burst import Burst, BurstShape, compile_burst
-from pytest_devperf.target.host.clock import tick_ns
+from pytest_devperf.target.host.tick import tick_ns
 from pytest_devperf.target.host.footprint import Footprint
 from pytest_devperf.target.host.meter import Meter
 from pytest_devperf.target.target import Clock, Memory, Witness

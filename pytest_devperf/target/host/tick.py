@@ -1,8 +1,7 @@
-"""The clock of this machine, and the step it really moves by."""
+"""The step a clock really moves by."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -13,16 +12,6 @@ wherever it was tried."""
 COARSE_READS = 1_000_000
 """Reads after which a clock that never moved is taken for one that only moves by sleeping: coarser real clocks
 (15.6 ms on old systems) move within a tenth of that."""
-
-
-class HostClock:
-    """Times and waits by this machine's own performance counter.
-
-    `now_ns` is the built-in itself: a method of our own around it would stand between every two reads.
-    """
-
-    now_ns = staticmethod(time.perf_counter_ns)
-    sleep = staticmethod(time.sleep)
 
 
 @lru_cache(maxsize=8)
