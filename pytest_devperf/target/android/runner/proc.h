@@ -1,0 +1,27 @@
+/* Clocks, sizes of this process, and the anchor kernel. */
+#ifndef DEVPERF_PROC_H
+#define DEVPERF_PROC_H
+
+#include <stdint.h>
+
+int64_t wall_ns(void);      /* CLOCK_MONOTONIC: what iterations are timed with               */
+int64_t process_cpu_ns(void);
+int64_t thread_cpu_ns(void);
+int64_t suspended_ns(void); /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: time asleep since boot      */
+int64_t waited_ns(void);    /* run delay of this thread (schedstat), -1 where it is not told */
+int64_t clock_tick_ns(void);
+
+int64_t rss_bytes(void);    /* now; -1 where it cannot be read */
+int64_t pss_bytes(void);    /* stalls the process: never inside a timed region */
+int64_t peak_bytes(void);   /* VmHWM */
+int reset_peak(void);       /* 1 where the kernel let us */
+
+/* The fixed kernel, timed once. The same bytes are mixed the same number of times on every device. */
+#define ANCHOR_IDENTITY "devperf-mix64/1 " __VERSION__
+int64_t anchor_ns(void);
+
+/* Factor on every time that is told, from DEVPERF_SIM_SLOWDOWN: a number, or the path of a file that holds
+ * one and is read again before each command. A simulated phone sets it; elsewhere it is 1. */
+double slowdown(void);
+
+#endif

@@ -1,0 +1,13 @@
+/* A sampler beside the measurement: a child process that reads a few small files of sysfs every 200 ms and keeps
+ * their extremes in shared memory. It costs the measured process nothing: no shell, no adb, no thread. */
+#ifndef DEVPERF_WATCH_H
+#define DEVPERF_WATCH_H
+
+#include "manifest.h"
+
+void watch_start(const struct manifest *manifest); /* the `watch` lines; none: nothing is started */
+void watch_reset(void);                            /* forget the extremes: a round begins         */
+void watch_say(void);                              /* "watched":[{"name","least","most","reads"}] */
+void watch_stop(void);
+
+#endif
