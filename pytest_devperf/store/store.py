@@ -23,6 +23,14 @@ class Shelf:
 class Store(Protocol):
     """A place that keeps runs by device and label."""
 
+    def check_writable(self) -> None:
+        """Find out before anything is measured whether a run could be kept; leaves no trace.
+
+        Raises:
+            StoreError: It could not, and why.
+        """
+        ...
+
     def save(self, run: Run) -> str:
         """Keep a run for good and tell where it lies.
 
@@ -35,8 +43,13 @@ class Store(Protocol):
         """List what there is, devices and labels sorted; empty where the store does not exist yet."""
         ...
 
-    def runs(self, fingerprint: str, label: str) -> Sequence[Run]:
+    def runs(self, fingerprint: str, label: str, *, newest: bool = False) -> Sequence[Run]:
         """Read the runs of a label of a device, newest first, every one validated.
+
+        Args:
+            fingerprint: The device.
+            label: The label.
+            newest: Whether only the newest generation is wanted; older ones need not be read then.
 
         Raises:
             StoreError: A file is corrupt or foreign; it is named. An older run never takes its place.

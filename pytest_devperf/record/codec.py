@@ -1,0 +1,269 @@
+"""Run documents as bytes, and back again, validated.
+
+The bytes are UTF-8 JSON laid out for people and for `git diff`: keys in the order of the types, one
+row of samples on one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from pytest_devperf.case.plan import PLAN_UNITS, Plan
+from pytest_devperf.errors import StoreError
+from pytest_devperf.record.record import SCHEMA, Confirmation, DeviceRecord, Document, Measurement, Run
+
+_FAMILY, _, _VERSION = SCHEMA.partition("/")
+
+_CUT_SHORT = re.compile(rb'\A\s*\{\s*"schema"\s*:\s*"' + _FAMILY.encode() + rb"/")
+"""How every document of ours begins: what begins so and does not parse is damaged, not foreign."""
+
+_MEND = "restore it from a copy or delete it"
+
+
+class _Wire(msgspec.Struct, frozen=True, kw_only=True, rename={"form": "schema"}):
+    """A document as read: unlike one that is made, it has to name its schema."""
+
+    form: str
+    runs: tuple[Run, ...]
+
+
+class RunHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What a listing needs of a run; its cases are skipped over while reading."""
+
+    id: str = ""
+    label: str | None = None
+    generation: str | None = None
+    taken_at: str
+    device: DeviceRecord
+
+
+class _WireHead(msgspec.Struct, frozen=True, kw_only=True, rename={"form": "schema"}):
+    form: str
+    runs: tuple[RunHead, ...]
+
+
+class _Author(msgspec.Struct, frozen=True):
+    devperf_version: str | None = None
+
+
+class _Claim(msgspec.Struct, frozen=True, rename={"form": "schema"}):
+    """The least that a document of any version says of itself."""
+
+    form: str | None = None
+    runs: tuple[_Author, ...] = ()
+
+
+_documents = msgspec.json.Decoder(_Wire)
+_heads = msgspec.json.Decoder(_WireHead)
+
+
+def encode(document: Document) -> bytes:
+    """Lay a document out as JSON.
+
+    Samples are integers wherever they are whole and no inner loop was divided out.
+
+    Raises:
+        StoreError: A number is NaN or infinite, a duration is not positive, or the rows of a metric do
+            not fit its process starts; nothing of the kind is ever written.
+    """
+    for run in document.runs:
+        flaw = next(_flaws(run, durations=True), None)
+        if flaw is not None:
+            raise StoreError(f"a run document cannot be written: {flaw}", "this is a fault of the measurement")
+    plain = msgspec.to_builtins(document, str_keys=True, enc_hook=_foreign)
+    for run in plain["runs"]:
+        for case in run["cases"]:
+            for metric in case["metrics"]:
+                _whole_numbers(metric)
+    try:
+        return f"{_layout(plain, '')}\n".encode()
+    except _NotFiniteError as bad:
+        raise StoreError(
+            f"a run document cannot be written: {bad} is not a finite number", "use null for what is not known"
+        ) from None
+
+
+def decode(data: bytes, source: str) -> Document:
+    """Read a document and check it against the types and against itself.
+
+    A sample that is zero or negative is left in: it makes its own case incomparable, not the file.
+
+    Args:
+        data: UTF-8 JSON.
+        source: What the bytes are called in errors, a path most often.
+
+    Raises:
+        StoreError: Foreign, damaged, of another version, or contradicting itself.
+    """
+    wire = _read(_documents, data, source)
+    for run in wire.runs:
+        flaw = next(_flaws(run, durations=False), None)
+        if flaw is not None:
+            raise StoreError(f"{source} is damaged: {flaw}", _MEND)
+    return Document(schema=wire.form, runs=wire.runs)
+
+
+def decode_heads(data: bytes, source: str) -> tuple[RunHead, ...]:
+    """Read only what a listing needs of every run of a document.
+
+    Raises:
+        StoreError: Foreign, damaged, or of another version.
+    """
+    heads: tuple[RunHead, ...] = _read(_heads, data, source).runs
+    return heads
+
+
+def schema() -> dict[str, Any]:
+    """Describe the document as a JSON Schema (2020-12)."""
+    found = msgspec.json.schema(_Wire)
+    definitions = found["$defs"]
+    definitions["Document"] = definitions.pop("_Wire") | {
+        "title": "Document",
+        "description": "What `--devperf-json` writes and the store keeps: one run per device.",
+    }
+    definitions["Document"]["properties"]["schema"] = {"const": SCHEMA}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"{_FAMILY} run document, version {_VERSION}",
+        "$ref": "#/$defs/Document",
+        "$defs": {name: definitions[name] for name in sorted(definitions)},
+    }
+
+
+def settings_of(plan: Plan) -> dict[str, Any]:
+    """Spell a plan as the `settings` of a run: times carry their unit.
+
+    >>> settings_of(Plan(max_time=9.0))["max_time_s"]
+    9.0
+    """
+    return {PLAN_UNITS.get(each.name, each.name): getattr(plan, each.name) for each in fields(plan)}
+
+
+def _read(decoder: msgspec.json.Decoder[Any], data: bytes, source: str) -> Any:  # noqa: ANN401 - the decoder's own type
+    data = data.removeprefix(b"\xef\xbb\xbf")  # editors on Windows put a byte order mark before UTF-8
+    try:
+        wire = decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _refusal(data, source, error) from None
+    if wire.form != SCHEMA:
+        raise _refusal(data, source, None)
+    return wire
+
+
+def _refusal(data: bytes, source: str, error: Exception | None) -> StoreError:
+    """Say why bytes are no document: foreign, another version, or damaged."""
+    foreign = StoreError(
+        f"{source} is not a {_FAMILY} run document", "name a file that --devperf-json or a store wrote"
+    )
+    try:
+        claim = msgspec.json.decode(data, type=_Claim)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        if _CUT_SHORT.match(data):
+            return StoreError(f"{source} is damaged: {error}", _MEND)
+        return foreign
+    if claim.form is None or not claim.form.startswith(f"{_FAMILY}/"):
+        return foreign
+    if claim.form != SCHEMA:
+        writers = sorted({run.devperf_version for run in claim.runs if run.devperf_version})
+        needed = f"pytest-devperf {writers[-1]}, which wrote it, or newer" if writers else "a newer pytest-devperf"
+        return StoreError(
+            f"{source} has version {claim.form.partition('/')[2]!r}, not {_VERSION!r}", f"install {needed}"
+        )
+    return StoreError(f"{source} is damaged: {error}", _MEND)
+
+
+def _flaws(run: Run, *, durations: bool) -> Iterator[str]:
+    """Tell in which measurements the rows contradict each other.
+
+    Args:
+        run: What is looked through.
+        durations: Whether a duration that is not positive and finite counts too.
+    """
+    for case in run.cases:
+        for metric in case.metrics:
+            where = f"{metric.name} of case {case.id!r}"
+            for flaw in (*_row_flaws(metric), *(_row_flaws(metric.confirmation) if metric.confirmation else ())):
+                yield f"{where} {flaw}"
+            if durations and not (_positive(metric) and (not metric.confirmation or _positive(metric.confirmation))):
+                yield f"{where} has a duration that is not a positive number"
+
+
+def _row_flaws(held: Measurement | Confirmation) -> Iterator[str]:
+    rows = held.samples_ns if held.samples_ns is not None else held.samples
+    if rows is None:
+        return
+    if len(rows) != len(held.process):
+        yield f"has {len(rows)} rows of samples but {len(held.process)} process starts"
+    if not all(rows):
+        yield "has an empty row of samples"
+    for key in ("cpu_ns", "anchor_ns"):
+        found = getattr(held, key, ())
+        if found and len(found) != len(rows):
+            yield f"has {len(rows)} rows of samples but {len(found)} values of {key}"
+
+
+def _positive(held: Measurement | Confirmation) -> bool:
+    return all(min(row) > 0 and isfinite(sum(row)) for row in held.samples_ns or ())
+
+
+class _NotFiniteError(Exception):
+    """Names the place of a number that JSON cannot hold."""
+
+
+def _foreign(value: object) -> object:
+    """Turn what is no plain data into something readable, so that an odd parameter never loses a run."""
+    as_list = getattr(value, "tolist", None)  # arrays and their scalars
+    return as_list() if callable(as_list) else repr(value)
+
+
+def _whole_numbers(metric: dict[str, Any]) -> None:
+    """Write whole nanoseconds as integers where the clock was read around every single call."""
+    if metric["inner_loops"] not in {None, 1}:
+        return
+    for held in (metric, metric["confirmation"] or {}):
+        if held.get("samples_ns"):
+            held["samples_ns"] = [[int(ns) if ns == int(ns) else ns for ns in row] for row in held["samples_ns"]]
+
+
+def _layout(value: Any, pad: str) -> str:  # noqa: ANN401 - any JSON value
+    """Put one key or one flat list on a line."""
+    inner = pad + " "
+    if isinstance(value, dict) and value:
+        items = [f"{_flat(str(key), key)}: {_named(key, item, inner)}" for key, item in value.items()]
+    elif isinstance(value, (list, tuple)) and any(isinstance(item, (dict, list, tuple)) for item in value):
+        items = [_named(at, item, inner) for at, item in enumerate(value)]
+    else:
+        return _flat(value, "")
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return f"{first}\n{inner}" + f",\n{inner}".join(items) + f"\n{pad}{last}"
+
+
+def _named(key: object, value: Any, pad: str) -> str:  # noqa: ANN401 - any JSON value
+    try:
+        return _layout(value, pad)
+    except _NotFiniteError as bad:
+        raise _NotFiniteError(f"{key}.{bad}".rstrip(".")) from None
+
+
+def _flat(value: Any, place: object) -> str:  # noqa: ANN401 - any JSON value
+    try:
+        text = msgspec.json.encode(value, enc_hook=_foreign).decode()
+    except UnicodeEncodeError:  # an undecodable file name, carried as lone surrogates
+        text = msgspec.json.encode(_printable(value)).decode()
+    if "null" in text:  # which is also how msgspec writes NaN and infinities
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, float) and not isfinite(item):
+                raise _NotFiniteError(place)
+    return text
+
+
+def _printable(value: str | Sequence[Any]) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    return [_printable(item) if isinstance(item, str) else item for item in value]

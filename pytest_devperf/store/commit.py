@@ -1,0 +1,62 @@
+"""Which commit the code under test is at."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from pytest_devperf.record.record import Commit
+
+_PATIENCE_S = 10.0
+"""`git status` of a very large repository on a cold disk takes seconds; more is a hang."""
+
+_ASK = (
+    *("-c", "core.fsmonitor=false"),  # no helper process that outlives the question
+    *("status", "--porcelain=v2", "--branch", "--untracked-files=no"),  # a stray file is no change of the code
+)
+
+
+def read_commit(folder: str | Path) -> Commit | None:
+    """Ask git for commit, branch and changes of a folder.
+
+    Returns:
+        None outside a repository, without git, or where git does not answer; a commit whose id is None
+        in a repository without commits.
+    """
+    git = shutil.which("git")
+    if git is None:
+        return None
+    quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        answer = subprocess.run(
+            [git, "-C", str(folder), *_ASK],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE_S,
+            check=True,
+            env=os.environ | quiet,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return parse_status(answer.stdout.decode(errors="replace"))
+
+
+def parse_status(text: str) -> Commit:
+    r"""Read what `git status --porcelain=v2 --branch` prints.
+
+    Source: git-status(1), "Porcelain Format Version 2".
+
+    >>> parse_status("# branch.oid 1f2e\n# branch.head main\n1 .M N... 100644 100644 100644 a b x.py\n")
+    Commit(id='1f2e', dirty=True, branch='main')
+    """
+    lines = text.splitlines()
+    told = dict(line.split(" ", 2)[1:] for line in lines if line.startswith("# branch.") and line.count(" ") > 1)
+    unknown = {"(initial)": None, "(detached)": None}
+    oid, head = told.get("branch.oid"), told.get("branch.head")
+    return Commit(
+        id=unknown.get(oid, oid) if oid else None,
+        dirty=any(not line.startswith("#") for line in lines),
+        branch=unknown.get(head, head) if head else None,
+    )
