@@ -100,4 +100,6 @@ class RunContext:
     env: Mapping[str, str | None] = field(default_factory=dict)
     anchor: str | None = None
     comparable_to_baseline: bool | None = None
+    faked: bool = False
+    """Whether a sensor was overridden by somebody in any look."""
     notes: tuple[str, ...] = ()

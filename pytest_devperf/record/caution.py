@@ -1,0 +1,210 @@
+"""What makes a measurement less than it seems, by name; each can be accepted by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_devperf.record.record import Quality
+from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.summary import RoundFacts, waited_percent
+
+BUSY_CPU_PERCENT = 30.0
+"""CPU used by others before a run that makes a host busy; on four cores one program more than itself. A user may
+set another (`devperf_busy_cpu_percent`).
+"""
+
+CONTENDED_PERCENT = 10.0
+"""Share of a round spent waiting for a CPU. With a core to spare 0.1 to 0.2 % was seen, with two busy programs on two
+CPUs 36 %: ten lies far from both.
+"""
+
+LOW_BATTERY_PCT = 25.0
+"""Level below which phones begin to save power on their own: warnings and savers start at 15 to 20 %."""
+
+FEW_ROUNDS = 5
+"""Planned rounds below which the spread of rounds says little: also the least before convergence is judged."""
+
+GRADES = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustworthy"}
+"""Cautions of the grades of stability."""
+
+HOST = "host"
+"""Kind of device on which some cautions are only told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caution:
+    """One thing to know about a measurement."""
+
+    slug: str
+    words: str
+    """What it means, as a clause."""
+    refuses: bool = False
+    """Whether a case that carries it is not compared, unless it is accepted."""
+    host_told: bool = False
+    """Whether it is only told on a host, unless the context is strict."""
+    relative: bool = False
+    """Whether only a comparison can see it."""
+
+
+CAUTIONS: Mapping[str, Caution] = {
+    caution.slug: caution
+    for caution in (
+        Caution(slug="throttled", words="the device throttled", refuses=True),
+        Caution(
+            slug="throttled-outside",
+            words="the machine throttled outside the timed rounds",
+            refuses=True,
+            host_told=True,
+        ),
+        Caution(
+            slug="clock-capped", words="a frequency cap that the baseline did not have", refuses=True, relative=True
+        ),
+        Caution(
+            slug="power-changed", words="mains power on one side, battery on the other", refuses=True, relative=True
+        ),
+        Caution(
+            slug="hot-start",
+            words="the start temperature differs from the baseline's",
+            refuses=True,
+            host_told=True,
+            relative=True,
+        ),
+        Caution(slug="busy-host", words="other programs used the CPU before the run", refuses=True, host_told=True),
+        Caution(slug="contended", words="the measuring thread had to wait for a CPU", refuses=True),
+        Caution(slug="faked-sensors", words="somebody overrides the device's sensors", refuses=True),
+        Caution(slug="slept", words="the machine slept during a round", refuses=True),
+        Caution(slug="instrumented", words="the measuring thread was traced", refuses=True),
+        Caution(
+            slug="provider-fell-back",
+            words="nodes ran on another execution provider than in the baseline",
+            refuses=True,
+            relative=True,
+        ),
+        Caution(slug="low-battery", words="the battery was low"),
+        Caution(slug="charging", words="the battery was charging, which keeps a device warm"),
+        Caution(slug="emulator", words="an emulator, whose times are its host's"),
+        Caution(slug="debug-build", words="a debug build was measured"),
+        Caution(slug="other-unit", words="another unit of the same model", relative=True),
+        Caution(slug="os-changed", words="another version of the operating system", relative=True),
+        Caution(slug="runtime-changed", words="another version of the runtime", relative=True),
+        Caution(slug="model-changed", words="another model file", relative=True),
+        Caution(slug="unknown-context", words="a reading that one side lacks", relative=True),
+        Caution(slug="few-rounds", words="few rounds were measured"),
+        Caution(slug="one-start", words="all rounds come from one process start"),
+        Caution(slug="shared-process", words="load or memory was taken in a process that had done other work"),
+        Caution(slug="noisy", words="round medians vary more than the stability target"),
+        Caution(slug="untrustworthy", words="round medians vary more than twice the stability target"),
+    )
+}
+"""Every caution by its name; those that refuse first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What a run knows of itself beside its context."""
+
+    kind: str = HOST
+    """Kind of device."""
+    rounds: Sequence[RoundFacts] = ()
+    """All timed rounds."""
+    instrumented: str | None = None
+    """Name of what traced the measuring thread."""
+    processes: int | None = None
+    """Process starts planned; None where no rounds were to be measured."""
+    rounds_run: int | None = None
+    rounds_planned: int | None = None
+    """Rounds planned once the budget was fitted; None where no rounds were to be measured."""
+    ended_early: bool = False
+    """Whether the rounds ended because enough was known (an early pass, convergence)."""
+    quality: Quality | None = None
+    emulator: bool = False
+    debug_build: bool = False
+    shared_process: bool = False
+    """Whether a load or memory was taken in the process of the whole test run."""
+
+
+def own_cautions(context: RunContext, facts: RunFacts, *, busy_cpu_percent: float = BUSY_CPU_PERCENT) -> dict[str, str]:
+    """Name the cautions that a run can know by itself, without a baseline.
+
+    Args:
+        context: What its sensors came to.
+        facts: What else it knows.
+        busy_cpu_percent: CPU used before the run above which the host counts as busy.
+
+    Returns:
+        Slug -> what made it, in words with numbers; in the order of `CAUTIONS`.
+    """
+    found = dict(_of_sensors(context, facts, busy_cpu_percent))
+    found.update(_of_rounds(facts))
+    found.update(_of_plan(facts))
+    return {slug: found[slug] for slug in CAUTIONS if slug in found}
+
+
+def refusing(
+    slugs: Iterable[str], *, kind: str, strict_context: bool = False, accept: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Choose the cautions that forbid a comparison.
+
+    Args:
+        slugs: Cautions that a case carries; names that are not known are told only.
+        kind: Kind of device.
+        strict_context: Whether all refusing cautions refuse on a host too.
+        accept: Cautions that the user accepts.
+    """
+    told = kind == HOST and not strict_context
+    known = (CAUTIONS[slug] for slug in dict.fromkeys(slugs) if slug in CAUTIONS and slug not in accept)
+    return tuple(caution.slug for caution in known if caution.refuses and not (caution.host_told and told))
+
+
+def _of_sensors(context: RunContext, facts: RunFacts, busy_cpu_percent: float) -> Iterator[tuple[str, str]]:
+    hot = any(each.throttled for each in facts.rounds)
+    where = f", {context.temp_max_c:.0f} °C at most" if context.temp_max_c is not None else ""
+    if hot:
+        count = sum(bool(each.throttled) for each in facts.rounds)
+        yield "throttled", f"throttled in {count} of {len(facts.rounds)} rounds{where}"
+    elif context.throttled and facts.kind == HOST:
+        yield "throttled-outside", f"throttled outside the timed rounds{where}"
+    elif context.throttled:
+        yield "throttled", f"throttled during the run{where}"
+    if context.prerun_cpu_pct is not None and context.prerun_cpu_pct > busy_cpu_percent:
+        yield "busy-host", f"{context.prerun_cpu_pct:.0f} % CPU was used before the run, above {busy_cpu_percent:g} %"
+    if context.faked:
+        yield "faked-sensors", CAUTIONS["faked-sensors"].words
+    if context.battery_pct is not None and context.battery_pct < LOW_BATTERY_PCT:
+        yield "low-battery", f"battery at {context.battery_pct:.0f} %, below {LOW_BATTERY_PCT:g} %"
+    if context.charging:
+        yield "charging", CAUTIONS["charging"].words
+
+
+def _of_rounds(facts: RunFacts) -> Iterator[tuple[str, str]]:
+    waits = [percent for percent in map(waited_percent, facts.rounds) if percent is not None]
+    if waits and max(waits) > CONTENDED_PERCENT:
+        count = sum(percent > CONTENDED_PERCENT for percent in waits)
+        yield (
+            "contended",
+            f"the measuring thread waited for a CPU, {max(waits):.0f} % of a round, in {count} of {len(waits)} rounds",
+        )
+    if any(each.slept for each in facts.rounds):
+        yield "slept", CAUTIONS["slept"].words
+    if facts.instrumented is not None:
+        advice = "; measure with --no-cov" if "coverage" in facts.instrumented else ""
+        yield "instrumented", f"{facts.instrumented} traced the measuring thread{advice}"
+
+
+def _of_plan(facts: RunFacts) -> Iterator[tuple[str, str]]:
+    planned, run = facts.rounds_planned, facts.rounds_run
+    if planned is not None and planned < FEW_ROUNDS:
+        yield "few-rounds", f"{planned} rounds planned, fewer than {FEW_ROUNDS}"
+    elif planned is not None and run is not None and run < planned and not facts.ended_early:
+        yield "few-rounds", f"{run} of {planned} planned rounds were measured"
+    if facts.processes == 1:
+        yield "one-start", CAUTIONS["one-start"].words
+    for slug, carried in (
+        ("emulator", facts.emulator),
+        ("debug-build", facts.debug_build),
+        ("shared-process", facts.shared_process),
+        (GRADES.get(facts.quality or "", ""), facts.quality in GRADES),
+    ):
+        if carried:
+            yield slug, CAUTIONS[slug].words

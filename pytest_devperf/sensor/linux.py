@@ -1,0 +1,326 @@
+"""What a Linux machine says of itself, read from /proc and /sys.
+
+A look happens between rounds, so it must be cheap: which files there are is found out once, and the ones
+read every time stay open.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.load import CpuTimes
+from pytest_devperf.sensor.supply import Supply, parse_supply
+from pytest_devperf.sensor.zone import is_temperature, parse_celsius
+
+MAX_OPEN = 64
+"""Files kept open at most: a process may often hold no more than 1024, and they belong to the tests."""
+
+MAX_POLICIES = 16
+"""Frequency policies read at most: large servers have one per CPU, all under the same caps."""
+
+MAX_CORES = 32
+"""Cores whose throttle counter is read at most: a throttling package counts in its own file anyway."""
+
+READ_BYTES = 16_384
+"""Bytes read of one file: only the head of `/proc/stat` and `/proc/meminfo` is used."""
+
+DECIDING = (
+    r"coretemp/Package id \d+",
+    r"(k10temp|zenpower)/Tdie",
+    r"(k10temp|zenpower)/Tctl",
+    r"x86_pkg_temp",
+    r"cpu_thermal(/.*)?|cpu[-_]?thermal.*",
+    r"(coretemp|k10temp|zenpower)/.*",
+    r"TCPU.*",
+    r"(big|little|cpu|cluster)[-_a-z0-9]*",
+    r"soc[-_]thermal.*",
+    r"acpitz(/.*)?",
+)
+"""Sensors that may decide, best first: the package, then a core, then what is near the processor.
+
+Tdie comes before Tctl, which carries an offset on some Ryzen (kernel: Documentation/hwmon/k10temp.rst).
+"""
+
+PI_THROTTLED = 0b1110
+"""Bits of a Raspberry Pi's `get_throttled` that hold *now*: clock capped, throttled, soft limit.
+
+Source: Raspberry Pi firmware documentation, `vcgencmd get_throttled`.
+"""
+
+COOLED_BY_CLOCK = re.compile(r"(Processor|cpufreq-.*|thermal-cpufreq-.*|cpu-.*)\s*", re.IGNORECASE)
+"""Cooling devices that slow a processor down; fans and idle injection are others."""
+
+
+def parse_cpu_times(text: str) -> CpuTimes | None:
+    """Read the first line of `/proc/stat`.
+
+    Waiting for a disk is idle; time taken by the hypervisor (steal) is busy, since nobody here had it.
+    Guest times are contained in user times already.
+
+    Source:
+        proc(5), `/proc/stat`.
+    """
+    words = text.split("\n", 1)[0].split()
+    if len(words) < 5 or words[0] != "cpu":  # noqa: PLR2004 - "cpu" and user, nice, system, idle
+        return None
+    ticks = [int(word) for word in words[1:9]]
+    total, idle = sum(ticks), sum(ticks[3:5])
+    return CpuTimes(busy=total - idle, total=total)
+
+
+def parse_free_ram_mb(text: str) -> float | None:
+    """Read `MemAvailable` of `/proc/meminfo` in MB (10^6 bytes)."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * 1024 / 1e6 if found else None
+
+
+def parse_pressure_pct(text: str) -> float | None:
+    """Read the `some avg10` of `/proc/pressure/cpu`: percent of the last 10 s in which a task waited.
+
+    Source:
+        Linux Documentation/accounting/psi.rst.
+    """
+    found = re.search(r"^some avg10=([\d.]+)", text)
+    return float(found[1]) if found else None
+
+
+def parse_status_bytes(text: str, key: str) -> int | None:
+    """Read one size (`VmRSS`, `VmHWM`) of `/proc/PID/status` in bytes; None for a process that is gone."""
+    found = re.search(rf"^{key}:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
+
+
+def parse_count(text: str | None) -> int | None:
+    """Read a file that holds one whole number, decimal or with a leading 0x."""
+    try:
+        return int(text.strip(), 0) if text else None
+    except ValueError:
+        return None
+
+
+def deciding_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Choose the sensors whose hottest is the machine's temperature; empty where none is near the processor.
+
+    >>> deciding_names(["nvme/Composite", "coretemp/Core 0", "coretemp/Package id 0"])
+    ('coretemp/Package id 0',)
+    """
+    known = tuple(names)
+    for pattern in DECIDING:
+        chosen = tuple(name for name in known if re.fullmatch(pattern, name, re.IGNORECASE))
+        if chosen:
+            return chosen
+    return ()
+
+
+class Files:
+    """Small files of the kernel, the first ones read kept open."""
+
+    def __init__(self) -> None:
+        self._open: dict[Path, int] = {}
+
+    def text(self, path: Path) -> str | None:
+        """Read a file from its beginning; None where it is absent, denied or answers an error."""
+        try:
+            descriptor = self._open.get(path)
+            if descriptor is None:
+                descriptor = self._keep(path)
+            if descriptor is None:
+                return path.read_text(errors="replace")
+            return os.pread(descriptor, READ_BYTES, 0).decode(errors="replace")
+        except OSError:
+            return None
+
+    def _keep(self, path: Path) -> int | None:
+        if len(self._open) >= MAX_OPEN:
+            return None
+        self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return self._open[path]
+
+    def close(self) -> None:
+        """Give the files back."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def __del__(self) -> None:
+        """Give the files back with the object."""
+        self.close()
+
+
+class LinuxSensors:
+    """The sensors of this machine, found once.
+
+    Args:
+        root: Folder that holds `proc` and `sys`; another one than `/` for tests.
+    """
+
+    def __init__(self, root: str | Path = "/") -> None:
+        self._root = Path(root)
+        self._files = Files()
+        sys = self._root / "sys"
+        self._temps = {**_zone_files(sys / "class/thermal"), **_hwmon_files(sys / "class/hwmon")}
+        self._deciding = deciding_names(self._temps)
+        self._policies = _policy_folders(sys / "devices/system/cpu/cpufreq")
+        self._throttle = _throttle_files(sys / "devices/system/cpu")
+        self._cooling = _cooling_files(sys / "class/thermal")
+        self._supplies = sys / "class/power_supply"
+        self._profile = sys / "firmware/acpi/platform_profile"
+        self._firmware = sys / "devices/platform/soc/soc:firmware/get_throttled"
+
+    def cpu_times(self) -> CpuTimes | None:
+        """Read the ticks of all CPUs."""
+        return parse_cpu_times(self._files.text(self._root / "proc/stat") or "")
+
+    def look(self, *, quick: bool) -> Context:
+        """Read everything but the CPU's use; in quick looks neither the supply nor slow sensors."""
+        temps_c = self.temps_c(quick=quick)
+        supply = Supply() if quick else self.supply()
+        return Context(
+            at_ns=0,
+            temp_c=self.temp_c(temps_c),
+            temps_c=temps_c,
+            throttled=self.throttled_now(),
+            throttle_count=self.throttle_count(),
+            cur_khz=self.clocks_khz("scaling_cur_freq"),
+            max_khz=self.clocks_khz("scaling_max_freq"),
+            governor=self.governor(),
+            power_state=supply.state,
+            power_plan=None if quick else self.power_plan(),
+            charging=supply.charging,
+            battery_pct=supply.battery_pct,
+            free_ram_mb=self.free_ram_mb(),
+            used_ram_mb=self.used_ram_mb(),
+            pressure_cpu_pct=self.pressure_pct(),
+        )
+
+    def temps_c(self, *, quick: bool) -> dict[str, float]:
+        """Read temperatures in °C: in a quick look only the deciding ones.
+
+        Others can be slow or wake a sleeping device (a disk, a GPU).
+        """
+        wanted = self._deciding if quick else tuple(self._temps)
+        readings = ((name, parse_celsius(self._files.text(self._temps[name]))) for name in wanted)
+        return {name: value for name, value in readings if value is not None}
+
+    def temp_c(self, temps_c: Mapping[str, float]) -> float | None:
+        """Choose the deciding temperature of those read: the hottest package."""
+        return max((temps_c[name] for name in self._deciding if name in temps_c), default=None)
+
+    def clocks_khz(self, name: str) -> dict[str, int]:
+        """Read `scaling_cur_freq` or `scaling_max_freq` of each policy; empty where there is no cpufreq."""
+        readings = ((folder.name, parse_count(self._files.text(folder / name))) for folder in self._policies)
+        return {policy: khz for policy, khz in readings if khz is not None}
+
+    def governor(self) -> str | None:
+        """Read the frequency governors, each once."""
+        texts = (self._files.text(folder / "scaling_governor") for folder in self._policies)
+        return ",".join(dict.fromkeys(text.strip() for text in texts if text)) or None
+
+    def throttle_count(self) -> int | None:
+        """Add up the kernel's counters of thermal throttling; None where the processor has none."""
+        counts = [parse_count(self._files.text(path)) for path in self._throttle]
+        known = [count for count in counts if count is not None]
+        return sum(known) if known else None
+
+    def throttled_now(self) -> bool | None:
+        """Tell whether the firmware or a cooling device slows the processor now; None where nothing tells."""
+        states = [parse_count(self._files.text(path)) for path in self._cooling]
+        known = [state > 0 for state in states if state is not None]
+        flags = parse_count(self._files.text(self._firmware))
+        if flags is not None:
+            known.append(bool(flags & PI_THROTTLED))
+        return any(known) if known else None
+
+    def supply(self) -> Supply:
+        """Read mains and batteries; listed anew each time, since docks come and go."""
+        return parse_supply([_supply_files(folder) for folder in _sorted(self._supplies, "*")])
+
+    def power_plan(self) -> str | None:
+        """Read the ACPI platform profile (`balanced`, `performance`, …)."""
+        return (self._files.text(self._profile) or "").strip() or None
+
+    def free_ram_mb(self) -> float | None:
+        """Read the memory a new program could have, in MB."""
+        return parse_free_ram_mb(self._files.text(self._root / "proc/meminfo") or "")
+
+    def used_ram_mb(self) -> float | None:
+        """Read the resident memory of this very process in MB; not kept open, since a fork would read its parent's."""
+        try:
+            text = (self._root / "proc/self/status").read_text(errors="replace")
+        except OSError:
+            return None
+        size = parse_status_bytes(text, "VmRSS")
+        return None if size is None else size / 1e6
+
+    def pressure_pct(self) -> float | None:
+        """Read the CPU pressure of the last 10 s in percent."""
+        return parse_pressure_pct(self._files.text(self._root / "proc/pressure/cpu") or "")
+
+
+def _sorted(folder: Path, pattern: str) -> list[Path]:
+    """List a folder in the order of the numbers in its names; empty where it is absent or denied."""
+    try:
+        found = list(folder.glob(pattern))
+    except OSError:
+        return []
+    return sorted(found, key=_natural)
+
+
+def _natural(path: Path) -> list[int | str]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)]
+
+
+def _supply_files(folder: Path) -> dict[str, str]:
+    texts = {name: _word(folder / name) for name in ("type", "scope", "online", "status", "capacity")}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _word(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _zone_files(folder: Path) -> dict[str, Path]:
+    zones = ((_word(zone / "type"), zone / "temp") for zone in _sorted(folder, "thermal_zone*"))
+    return {name: path for name, path in zones if name and (is_temperature(name) or "therm" in name)}
+
+
+def _hwmon_files(folder: Path) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    for chip in _sorted(folder, "hwmon*"):
+        name = _word(chip / "name") or chip.name
+        for path in _sorted(chip, "temp*_input"):
+            label = _word(path.with_name(path.name.replace("_input", "_label"))) or path.name.removesuffix("_input")
+            key = f"{name}/{label}"
+            files[key if key not in files else f"{chip.name}:{key}"] = path
+    return files
+
+
+def _policy_folders(folder: Path) -> list[Path]:
+    policies = _sorted(folder, "policy*")
+    step = -(-len(policies) // MAX_POLICIES) or 1
+    return policies[::step]
+
+
+def _throttle_files(folder: Path) -> list[Path]:
+    """Choose one package counter per package and one core counter per core: siblings repeat them."""
+    packages: dict[str, Path] = {}
+    cores: dict[str, Path] = {}
+    for cpu in _sorted(folder, "cpu[0-9]*"):
+        counters = cpu / "thermal_throttle"
+        if counters.is_dir():
+            package, core = _word(cpu / "topology/physical_package_id"), _word(cpu / "topology/core_id")
+            packages.setdefault(package, counters / "package_throttle_count")
+            cores.setdefault(f"{package}/{core}", counters / "core_throttle_count")
+    return [*packages.values(), *list(cores.values())[:MAX_CORES]]
+
+
+def _cooling_files(folder: Path) -> list[Path]:
+    devices = _sorted(folder, "cooling_device*")
+    slowing = [device / "cur_state" for device in devices if COOLED_BY_CLOCK.fullmatch(_word(device / "type"))]
+    return slowing[:MAX_CORES]

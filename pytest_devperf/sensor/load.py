@@ -1,0 +1,33 @@
+"""How busy all CPUs are, and the memory left: what psutil tells on every system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TICKS_PER_S = 100
+"""CPU seconds of psutil are turned into ticks as long as Linux's, so that one rule holds for both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuTimes:
+    """Clock ticks of all CPUs since boot."""
+
+    busy: int
+    total: int
+
+
+def read_cpu_times() -> CpuTimes | None:
+    """Read the CPU times of all CPUs in ticks."""
+    import psutil
+
+    times = psutil.cpu_times()
+    # Interrupts are contained in the system's time on Windows; nice is there on macOS alone.
+    busy = times.user + times.system + getattr(times, "nice", 0.0)
+    return CpuTimes(busy=round(busy * TICKS_PER_S), total=round((busy + times.idle) * TICKS_PER_S))
+
+
+def read_ram_mb() -> tuple[float, float]:
+    """Read available memory and this process's resident memory, in MB (10^6 bytes)."""
+    import psutil
+
+    return psutil.virtual_memory().available / 1e6, psutil.Process().memory_info().rss / 1e6

@@ -1,0 +1,185 @@
+"""This machine's sensors, looked at before, between and after rounds."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.linux import LinuxSensors
+from pytest_devperf.sensor.load import CpuTimes
+from pytest_devperf.sensor.macos import MacSensors
+from pytest_devperf.sensor.nvml import open_gpu
+from pytest_devperf.sensor.windows import WindowsSensors
+
+MIN_TICKS = 10
+"""Fewest clock ticks of all CPUs between two looks that make a percentage: one tick (10 ms) is then a tenth."""
+
+IDLE_SAMPLE_S = 0.5
+"""Length of the idle sample before a run: 100 ticks on two CPUs, and nobody minds the wait."""
+
+
+class Waiting(Protocol):
+    """A clock that can wait."""
+
+    def now_ns(self) -> int:
+        """Read a monotonic clock."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class Sensors(Protocol):
+    """What one operating system tells; every answer is None or empty where it is not known."""
+
+    def cpu_times(self) -> CpuTimes | None:
+        """Read what all CPUs have done since boot."""
+        ...
+
+    def look(self, *, quick: bool) -> Context:
+        """Read everything but the CPU's use; a quick look asks only what is cheap and moves within seconds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Slow:
+    """What only full looks ask for, kept for the quick ones in between."""
+
+    power_state: str | None = None
+    power_plan: str | None = None
+    charging: bool | None = None
+    battery_pct: float | None = None
+    env: dict[str, str | None] = field(default_factory=dict)
+
+
+class Machine:
+    """This machine, as its sensors tell it; rates are since the look before.
+
+    One look takes well under 2 ms on Linux; a quick one, made for the pause between two rounds, reads only
+    what moves within seconds and wakes nothing. Not for several threads at once.
+
+    Args:
+        sensors: Where the readings come from; None: this operating system.
+    """
+
+    def __init__(self, sensors: Sensors | None = None) -> None:
+        self._sensors = sensors if sensors is not None else _own_sensors()
+        self._gpu = open_gpu()
+        self._times = self._sensors.cpu_times()
+        self._throttle_count: int | None = None
+        self._slow: _Slow | None = None
+
+    def look(self, at_ns: int, *, quick: bool = False) -> Context:
+        """Read the sensors.
+
+        Args:
+            at_ns: The session clock's time, kept in the context.
+            quick: Between rounds: leave out what is slow or would disturb (power supply and plan, disks'
+                temperatures, software versions), and repeat its latest answer.
+
+        Returns:
+            What was read. `cpu_pct` is None where the look before was less than a few clock ticks ago; the next
+            one then covers both gaps.
+        """
+        quick = quick and self._slow is not None
+        seen = self._sensors.look(quick=quick)
+        seen = self._kept(seen) if quick else self._keep(seen)
+        gpu = self._gpu.look() if self._gpu is not None else None
+        if gpu is not None:
+            seen = replace(
+                seen,
+                adapter_util_pct=gpu.util_pct if seen.adapter_util_pct is None else seen.adapter_util_pct,
+                device_mem_local_mb=gpu.used_mb if seen.device_mem_local_mb is None else seen.device_mem_local_mb,
+                temps_c={**seen.temps_c, **gpu.temps_c},
+            )
+        return replace(seen, at_ns=at_ns, pinned=False, cpu_pct=self._cpu_pct(), throttled=self._throttled(seen))
+
+    def prerun(self, clock: Waiting, seconds: float = IDLE_SAMPLE_S) -> Context:
+        """Watch the machine idle for a moment: `cpu_pct` is what everything else uses.
+
+        Args:
+            clock: Waits; the machine's own counters do the timing.
+            seconds: Length of the sample.
+        """
+        self._times = self._sensors.cpu_times()
+        clock.sleep(seconds)
+        return self.look(clock.now_ns())
+
+    def _cpu_pct(self) -> float | None:
+        now, before = self._sensors.cpu_times(), self._times
+        if now is None or before is None:
+            self._times = now
+            return None
+        total = now.total - before.total
+        if total < MIN_TICKS:
+            return None
+        self._times = now
+        return min(100.0, max(0.0, 100 * (now.busy - before.busy) / total))
+
+    def _throttled(self, seen: Context) -> bool | None:
+        before, self._throttle_count = self._throttle_count, seen.throttle_count
+        if before is None or seen.throttle_count is None:
+            return seen.throttled
+        return seen.throttle_count > before or bool(seen.throttled)
+
+    def _keep(self, seen: Context) -> Context:
+        driver = self._gpu.driver if self._gpu is not None else None
+        known = self._slow.env if self._slow is not None else _software()
+        env = {**known, "driver": driver or seen.env.get("driver")}
+        self._slow = _Slow(
+            power_state=seen.power_state,
+            power_plan=seen.power_plan,
+            charging=seen.charging,
+            battery_pct=seen.battery_pct,
+            env=env,
+        )
+        return replace(seen, env=env)
+
+    def _kept(self, seen: Context) -> Context:
+        slow = self._slow
+        assert slow is not None
+        return replace(
+            seen,
+            power_state=slow.power_state,
+            power_plan=slow.power_plan,
+            charging=slow.charging,
+            battery_pct=slow.battery_pct,
+            env=slow.env,
+        )
+
+
+def _own_sensors() -> Sensors:
+    if sys.platform == "win32":
+        return WindowsSensors()
+    if sys.platform == "darwin":
+        return MacSensors()
+    return LinuxSensors()
+
+
+def _software() -> dict[str, str | None]:
+    return {"os": os_name(), "driver": None, "python": python_name()}
+
+
+def os_name() -> str:
+    """Name the operating system and its kernel: `Debian GNU/Linux 12 (bookworm), Linux 6.1.0`."""
+    if sys.platform == "darwin":
+        return f"macOS {platform.mac_ver()[0]}, Darwin {platform.release()}"
+    if sys.platform == "win32":
+        return f"Windows {platform.release()} {platform.version()}"
+    kernel = f"{platform.system()} {platform.release()}"
+    try:
+        return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {kernel}"
+    except (OSError, KeyError):
+        return kernel
+
+
+def python_name() -> str:
+    """Name the interpreter: `3.11.7`, `3.14.0t` without a GIL, `PyPy 3.10.14` for another one than CPython."""
+    # The attribute is there since 3.13; older interpreters always have a GIL.
+    free = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else "t"
+    implementation = platform.python_implementation()
+    return f"{'' if implementation == 'CPython' else implementation + ' '}{platform.python_version()}{free}"

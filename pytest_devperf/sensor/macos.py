@@ -1,0 +1,125 @@
+"""What a Mac says of itself without root: thermal pressure, power source, low power mode."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from dataclasses import dataclass
+
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.load import CpuTimes, read_cpu_times, read_ram_mb
+from pytest_devperf.sensor.supply import Supply
+
+PRESSURE = b"com.apple.system.thermalpressurelevel"
+"""Name of the system's thermal pressure notification; any user may read its state.
+
+Source: `OSThermalNotification.h`; 0 nominal, 1 moderate, 2 heavy, 3 trapping, 4 sleeping.
+"""
+
+TIMEOUT_S = 5.0
+"""Longest wait for `pmset`, which takes about 10 ms."""
+
+
+def parse_therm(text: str) -> bool | None:
+    r"""Read `pmset -g therm`: whether the processor is slowed.
+
+    Intel prints `CPU_Speed_Limit = 100` and fewer when slowed. Apple silicon prints sentences that nothing *has been
+    recorded*, also while hot: that is not known.
+
+    >>> parse_therm("  CPU_Scheduler_Limit = 100\n  CPU_Available_CPUs = 8\n  CPU_Speed_Limit = 64\n")
+    True
+    >>> parse_therm("Note: No thermal warning level has been recorded\n") is None
+    True
+    """
+    limits = [int(value) for value in re.findall(r"CPU_(?:Speed|Scheduler)_Limit\s*=\s*(\d+)", text)]
+    return any(limit < 100 for limit in limits) if limits else None  # noqa: PLR2004 - percent
+
+
+def parse_batt(text: str) -> Supply:
+    r"""Read `pmset -g batt`: power source, level and charging.
+
+    >>> parse_batt("Now drawing from 'AC Power'\n -InternalBattery-0 (id=1)\t81%; charging; 0:40 remaining").charging
+    True
+    """
+    source = re.search(r"drawing from '(AC|Battery|UPS) Power'", text)
+    battery = re.search(r"InternalBattery[^\n]*?(\d+)%;\s*([^;\n]*)", text)
+    return Supply(
+        state=None if source is None else "AC" if source[1] == "AC" else "battery",
+        battery_pct=float(battery[1]) if battery else None,
+        charging=battery[2].strip() in ("charging", "finishing charge") if battery else None,
+    )
+
+
+def parse_power_mode(text: str) -> str | None:
+    r"""Read `pmset -g`: `low-power`, `automatic` or `high-power`; None where the Mac has no such mode.
+
+    >>> parse_power_mode(" standby              1\n lowpowermode         1\n")
+    'low-power'
+    """
+    found = re.search(r"^\s*(?:lowpowermode|powermode)\s+(\d)", text, re.MULTILINE)
+    return {"0": "automatic", "1": "low-power", "2": "high-power"}.get(found[1]) if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pressure:
+    library: ctypes.CDLL
+    token: int
+
+    def level(self) -> int | None:
+        state = ctypes.c_uint64()
+        failed = self.library.notify_get_state(ctypes.c_int(self.token), ctypes.byref(state))
+        return None if failed else int(state.value)
+
+
+def _open_pressure() -> _Pressure | None:
+    try:
+        library = ctypes.CDLL("/usr/lib/libSystem.B.dylib")
+        token = ctypes.c_int()
+        failed = library.notify_register_check(ctypes.c_char_p(PRESSURE), ctypes.byref(token))
+    except (OSError, AttributeError):
+        return None
+    return None if failed else _Pressure(library=library, token=token.value)
+
+
+def _pmset(*arguments: str) -> str:
+    try:
+        # The system's own tool under the system's own path, wherever PATH leads.
+        done = subprocess.run(
+            ["/usr/bin/pmset", *arguments], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout
+
+
+class MacSensors:
+    """The sensors of this Mac; temperatures and clocks are for root alone."""
+
+    def __init__(self) -> None:
+        self._pressure = _open_pressure()
+
+    def cpu_times(self) -> CpuTimes | None:
+        """Read what all CPUs have done since boot."""
+        return read_cpu_times()
+
+    def look(self, *, quick: bool) -> Context:
+        """Read the thermal pressure and memory; in full looks power source, power mode and speed limits too."""
+        level = self._pressure.level() if self._pressure is not None else None
+        throttled = None if level is None else level > 0
+        free_mb, used_mb = read_ram_mb()
+        if quick:
+            return Context(at_ns=0, throttled=throttled, free_ram_mb=free_mb, used_ram_mb=used_mb)
+        supply = parse_batt(_pmset("-g", "batt"))
+        slowed = parse_therm(_pmset("-g", "therm"))
+        known = [state for state in (throttled, slowed) if state is not None]
+        return Context(
+            at_ns=0,
+            throttled=any(known) if known else None,
+            power_state=supply.state,
+            power_plan=parse_power_mode(_pmset("-g")),
+            charging=supply.charging,
+            battery_pct=supply.battery_pct,
+            free_ram_mb=free_mb,
+            used_ram_mb=used_mb,
+        )

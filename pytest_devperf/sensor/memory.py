@@ -1,0 +1,141 @@
+"""Sizes of a process: resident now, and the peak since a moment that is chosen."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from pytest_devperf.sensor.linux import parse_status_bytes
+
+RESET_PEAK = "5"
+"""Written to `clear_refs` it sets the peak (VmHWM) back to the present size.
+
+Source: Linux Documentation/filesystems/proc.rst, 3.3 and later.
+"""
+
+SAMPLE_S = 0.001
+"""Pause between two samples where the kernel keeps no peak that can be reset: a compromise between peaks that are
+missed and disturbance; memory is taken in a pass of its own, never beside timed rounds.
+"""
+
+
+class PeakMemory:
+    """The peak of this process's resident memory since the latest `reset`.
+
+    On Linux the kernel keeps it and never misses a peak. Elsewhere a thread samples until `peak_bytes` is asked
+    for, and a peak shorter than its pause is missed.
+    """
+
+    def __init__(self) -> None:
+        self._sampler: _Sampler | None = None
+
+    def reset(self) -> None:
+        """Begin anew: from here on only what is larger than the present size counts."""
+        self._stop()
+        if not _reset_kernel_peak():
+            self._sampler = _Sampler()
+
+    def rss_bytes(self) -> int:
+        """Read the resident memory now."""
+        status = _status("self")
+        size = parse_status_bytes(status, "VmRSS") if status else None
+        return size if size is not None else _psutil_rss()
+
+    def peak_bytes(self) -> int:
+        """Read the peak since the latest reset; sampling, where there is any, ends here."""
+        if self._sampler is not None:
+            return self._stop()
+        status = _status("self")
+        size = parse_status_bytes(status, "VmHWM") if status else None
+        return size if size is not None else _psutil_rss()
+
+    def _stop(self) -> int:
+        sampler, self._sampler = self._sampler, None
+        return sampler.stop() if sampler is not None else 0
+
+
+class MemoryReader:
+    """The memory of another process of this machine: a child that must be looked at while it lives.
+
+    A child's `ru_maxrss` is no substitute: it begins at its parent's peak.
+
+    Args:
+        pid: Process id of the child, after its program was started (exec begins a peak of its own).
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._peak: int | None = None
+
+    def look(self) -> int | None:
+        """Read the resident memory in bytes now and keep the peak; None once the process is gone."""
+        status = _status(str(self._pid))
+        if status is None and not _proc():
+            rss = _child_rss(self._pid)
+            self._keep(rss)
+            return rss
+        self._keep(parse_status_bytes(status or "", "VmHWM"))
+        return parse_status_bytes(status or "", "VmRSS")
+
+    def peak_bytes(self) -> int | None:
+        """Tell the highest size seen by now, also after the process ended; None where none was seen."""
+        self.look()
+        return self._peak
+
+    def _keep(self, size: int | None) -> None:
+        if size is not None:
+            self._peak = max(size, self._peak or 0)
+
+
+class _Sampler:
+    """A thread that samples this process's resident memory."""
+
+    def __init__(self) -> None:
+        self._peak = _psutil_rss()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._sample, name="devperf-memory", daemon=True)
+        self._thread.start()
+
+    def _sample(self) -> None:
+        while not self._ended.wait(SAMPLE_S):
+            self._peak = max(self._peak, _psutil_rss())
+
+    def stop(self) -> int:
+        self._ended.set()
+        self._thread.join()
+        return max(self._peak, _psutil_rss())
+
+
+def _proc() -> bool:
+    return Path("/proc/self/status").exists()
+
+
+def _status(pid: str) -> str | None:
+    try:
+        return Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except OSError:
+        return None
+
+
+def _reset_kernel_peak() -> bool:
+    """Set VmHWM back; False where the kernel has no such thing or a sandbox only pretends to have it."""
+    try:
+        Path("/proc/self/clear_refs").write_text(RESET_PEAK)
+    except OSError:
+        return False
+    return parse_status_bytes(_status("self") or "", "VmHWM") is not None
+
+
+def _psutil_rss() -> int:
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)
+
+
+def _child_rss(pid: int) -> int | None:
+    import psutil
+
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return None

@@ -1,0 +1,155 @@
+"""What the looks of a run come to: its start, its end, and the worst in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from pytest_devperf.sensor.context import ClockState, Context, During, RunContext
+
+
+class RoundFacts(Protocol):
+    """What of a round counts here; `measure.round.Round` is one."""
+
+    @property
+    def wall_ns(self) -> int | None:
+        """Wall time of the round."""
+        ...
+
+    @property
+    def waited_ns(self) -> int | None:
+        """Time the measuring thread was ready and had no CPU."""
+        ...
+
+    @property
+    def slept(self) -> bool:
+        """Whether the machine slept."""
+        ...
+
+    @property
+    def throttled(self) -> bool | None:
+        """Whether the device throttled."""
+        ...
+
+    @property
+    def temp_c(self) -> float | None:
+        """Highest temperature."""
+        ...
+
+
+def summarise(looks: Sequence[Context], rounds: Sequence[RoundFacts] = (), *, prerun: Context | None) -> RunContext:
+    """Put the looks of a run, or of one case, together.
+
+    Args:
+        looks: In the order they were made: before, between and after the rounds, of all process starts.
+        rounds: All rounds, of all process starts.
+        prerun: The look at the idle machine before the run; None where there was none.
+
+    Returns:
+        The worst of each: highest temperature, lowest clock cap, `battery` if it ever was on battery. A reading
+        that no look had is None.
+    """
+    first, last = (looks[0], looks[-1]) if looks else (None, None)
+    temps = [look.temp_c for look in looks] + [each.temp_c for each in rounds]
+    return RunContext(
+        temp_start_c=first.temp_c if first else None,
+        temp_end_c=last.temp_c if last else None,
+        temp_max_c=_most(temps),
+        throttled=_throttled(looks, rounds),
+        clock_state=_clock_state(looks),
+        power_state=_power_state(looks),
+        battery_pct=min((look.battery_pct for look in looks if look.battery_pct is not None), default=None),
+        charging=_any(look.charging for look in looks),
+        prerun_cpu_pct=prerun.cpu_pct if prerun else None,
+        prerun_free_ram_mb=prerun.free_ram_mb if prerun else None,
+        during=_during(looks, rounds),
+        env=_env(looks),
+        anchor=_only({look.anchor for look in looks if look.anchor is not None}),
+        faked=any(look.faked for look in looks),
+        notes=_notes(looks),
+    )
+
+
+def waited_percent(each: RoundFacts) -> float | None:
+    """Share of a round's wall time in which the measuring thread waited for a CPU; None where it is not known."""
+    if each.waited_ns is None or not each.wall_ns:
+        return None
+    return 100 * each.waited_ns / each.wall_ns
+
+
+def throttled_between(looks: Sequence[Context]) -> bool | None:
+    """Tell whether a look says so or the throttle counter rose between two looks; None where nothing tells."""
+    counts = [look.throttle_count for look in looks if look.throttle_count is not None]
+    rose = [later > earlier for earlier, later in pairwise(counts)]
+    return _any([*(look.throttled for look in looks), *rose])
+
+
+def _throttled(looks: Sequence[Context], rounds: Sequence[RoundFacts]) -> bool | None:
+    return _any([throttled_between(looks), *(each.throttled for each in rounds)])
+
+
+def _clock_state(looks: Sequence[Context]) -> ClockState:
+    max_khz: dict[str, int] = {}
+    for look in looks:
+        for policy, khz in look.max_khz.items():
+            max_khz[policy] = min(khz, max_khz.get(policy, khz))
+    pins = [look.pinned for look in looks if look.pinned is not None]
+    governors = [word for look in looks if look.governor for word in look.governor.split(",")]
+    return ClockState(
+        pinned=all(pins) if pins else None,
+        max_khz=max_khz,
+        governor=",".join(dict.fromkeys(governors)) or None,
+        power_plan=",".join(dict.fromkeys(look.power_plan for look in looks if look.power_plan)) or None,
+    )
+
+
+def _power_state(looks: Sequence[Context]) -> str | None:
+    states = [look.power_state for look in looks if look.power_state is not None]
+    return "battery" if "battery" in states else states[0] if states else None
+
+
+def _during(looks: Sequence[Context], rounds: Sequence[RoundFacts]) -> During:
+    # The first look's rates are of the time before the run.
+    cpu = [look.cpu_pct for look in looks[1:] if look.cpu_pct is not None]
+    return During(
+        mean_cpu_pct=sum(cpu) / len(cpu) if cpu else None,
+        peak_cpu_pct=max(cpu, default=None),
+        peak_ram_mb=_most(look.used_ram_mb for look in looks),
+        adapter_util_pct=_most(look.adapter_util_pct for look in looks[1:]),
+        device_mem_local_mb=_most(look.device_mem_local_mb for look in looks),
+        device_mem_shared_mb=_most(look.device_mem_shared_mb for look in looks),
+        waited_pct=_most(waited_percent(each) for each in rounds),
+        pressure_cpu_pct=_most(look.pressure_cpu_pct for look in looks[1:]),
+    )
+
+
+def _env(looks: Sequence[Context]) -> Mapping[str, str | None]:
+    """Join the facts of software; a later look's word counts, unless it is that it does not know."""
+    env: dict[str, str | None] = {}
+    for look in looks:
+        env.update({key: value for key, value in look.env.items() if value is not None or key not in env})
+    return env
+
+
+def _notes(looks: Sequence[Context]) -> tuple[str, ...]:
+    notes = [note for look in looks for note in look.notes]
+    states = dict.fromkeys(look.power_state for look in looks if look.power_state is not None)
+    if len(states) > 1:
+        notes.append(f"power changed during the run: {' and '.join(states)}")
+    if len({look.anchor for look in looks if look.anchor is not None}) > 1:
+        notes.append("the anchor kernel was not the same in all process starts")
+    return tuple(dict.fromkeys(notes))
+
+
+def _most(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _any(states: Iterable[bool | None]) -> bool | None:
+    known = [state for state in states if state is not None]
+    return any(known) if known else None
+
+
+def _only(words: set[str]) -> str | None:
+    return words.pop() if len(words) == 1 else None

@@ -1,0 +1,41 @@
+"""Where the power comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supply:
+    """Where the power comes from."""
+
+    state: str | None = None
+    """`AC` or `battery`."""
+    battery_pct: float | None = None
+    charging: bool | None = None
+
+
+def parse_supply(supplies: Sequence[Mapping[str, str]]) -> Supply:
+    """Put the files of `/sys/class/power_supply/*` together.
+
+    Args:
+        supplies: Per supply the texts of `type`, `scope`, `online`, `status`, `capacity`, where there are any.
+            Batteries of mice and headsets have the scope `Device` and are left out.
+
+    Source:
+        Linux Documentation/ABI/testing/sysfs-class-power.
+    """
+    own = [supply for supply in supplies if supply.get("scope") != "Device"]
+    batteries = [supply for supply in own if supply.get("type") == "Battery"]
+    mains = [supply.get("online") not in ("0", None) for supply in own if supply.get("type") in ("Mains", "USB")]
+    statuses = [battery.get("status") for battery in batteries]
+    state = "AC" if any(mains) else None
+    if state is None and batteries:
+        state = "battery" if "Discharging" in statuses or mains else "AC"
+    levels = [float(battery["capacity"]) for battery in batteries if battery.get("capacity", "").isdigit()]
+    return Supply(
+        state=state,
+        battery_pct=min(levels, default=None),
+        charging="Charging" in statuses if batteries else None,
+    )

@@ -1,0 +1,85 @@
+"""Thermal zones: which of them are temperatures, and in which unit each one counts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+
+MILLI_FROM = 1000
+"""Magnitude from which a zone counts in thousandths: no plausible temperature in tenths reaches it."""
+
+TENTHS_FROM = 200
+"""Magnitude from which a zone counts in tenths: nothing that still runs is 200 °C hot."""
+
+LOWEST_C = 1.0
+"""Coldest reading that is believed; 0 and negative numbers are what absent sensors answer."""
+
+HIGHEST_C = 150.0
+"""Hottest reading that is believed; silicon shuts down before it."""
+
+NO_TEMPERATURE = re.compile(r".*-step|.*-lowf|lmh-dcvs.*|soc.*|vbat.*|ibat.*|bcl.*|vph.*", re.IGNORECASE)
+"""Zones that carry voltages, currents, charge or trip states and no temperature.
+
+Source: zone types of Qualcomm kernels (`drivers/thermal/qcom`: bcl, lmh-dcvs, `-step` and `-lowf`
+virtual zones, `soc` = state of charge).
+"""
+
+
+def is_temperature(name: str) -> bool:
+    """Tell by a zone's type whether it measures a temperature at all.
+
+    >>> is_temperature("cpu-0-0-usr"), is_temperature("soc"), is_temperature("ibat-high")
+    (True, False, False)
+    """
+    return NO_TEMPERATURE.fullmatch(name.strip()) is None
+
+
+def celsius(value: float) -> float | None:
+    """Bring a zone's number to °C, whichever unit it counts in; None where it is implausible.
+
+    >>> celsius(45300), celsius(453), celsius(45), celsius(0), celsius(-99900)
+    (45.3, 45.3, 45.0, None, None)
+    """
+    if not math.isfinite(value):
+        return None
+    if abs(value) >= MILLI_FROM:
+        value /= 1000
+    elif abs(value) >= TENTHS_FROM:
+        value /= 10
+    return float(value) if LOWEST_C <= value <= HIGHEST_C else None
+
+
+def parse_celsius(text: str | None) -> float | None:
+    r"""Read the number of one `temp` file.
+
+    >>> parse_celsius("45300\n"), parse_celsius("cat: temp: Invalid argument"), parse_celsius(None)
+    (45.3, None, None)
+    """
+    try:
+        return celsius(float(text.strip())) if text else None
+    except ValueError:
+        return None
+
+
+def parse_zones(text: str) -> Mapping[str, float]:
+    """Read lines of `TYPE<tab>TEMP`, one per zone, into °C by zone type.
+
+    Args:
+        text: Output of a loop over `/sys/class/thermal/thermal_zone*/{type,temp}`. A type may hold blanks;
+            a zone that could not be read has an empty or wordy second half.
+
+    Returns:
+        °C by type; of several zones of one type the hottest. Empty where nothing was a temperature.
+    """
+    pairs = (line.rstrip("\r").rpartition("\t")[::2] for line in text.split("\n"))
+    return hottest((name.strip(), parse_celsius(value)) for name, value in pairs if name)
+
+
+def hottest(readings: Iterable[tuple[str, float | None]]) -> dict[str, float]:
+    """Keep the plausible temperatures by name, of equal names the hottest."""
+    temps_c: dict[str, float] = {}
+    for name, value in readings:
+        if value is not None and is_temperature(name):
+            temps_c[name] = max(value, temps_c.get(name, value))
+    return temps_c
