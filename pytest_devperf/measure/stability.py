@@ -1,0 +1,59 @@
+"""How steady rounds are: their coefficient of variation, when it is good enough, and its grade."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pytest_devperf import stats
+from pytest_devperf.case.plan import Plan
+
+Quality = Literal["STABLE", "NOISY", "UNTRUSTWORTHY"]
+
+NOISY_UP_TO = 2.0
+"""Multiple of the target up to which rounds are noisy; beyond it they do not describe one state."""
+
+ADVICE: dict[Quality, str] = {
+    "STABLE": "",
+    "NOISY": "close other load, or add a cooldown between rounds (--devperf-round-cooldown)",
+    "UNTRUSTWORTHY": (
+        "rounds do not describe one state: close other load, let the device cool (--devperf-cooldown, "
+        "--devperf-round-cooldown) and measure again"
+    ),
+}
+"""What a user does about each grade."""
+
+
+def round_cov(medians_ns: Sequence[float]) -> float | None:
+    """Divide the standard deviation (ddof=1) of round medians by their mean; None below two rounds."""
+    return stats.cov(medians_ns)
+
+
+def converged(medians_ns: Sequence[float], plan: Plan) -> bool:
+    """Tell whether the rounds so far are steady enough to stop.
+
+    The coefficient of variation of all rounds so far has been on target after each of the last
+    `plan.patience` rounds, and `plan.min_rounds` are done.
+    """
+    done = len(medians_ns)
+    if done < max(plan.min_rounds, plan.patience + 1):
+        return False
+    for count in range(done - plan.patience + 1, done + 1):
+        spread = round_cov(medians_ns[:count])
+        if spread is None or spread > plan.stability_target:
+            return False
+    return True
+
+
+def grade(spread: float | None, target: float) -> Quality:
+    """Grade a coefficient of variation: on target, within twice the target, or beyond.
+
+    Args:
+        spread: Coefficient of variation of round medians; None (fewer than two rounds) cannot be trusted.
+        target: The target, as a fraction.
+    """
+    if spread is None:
+        return "UNTRUSTWORTHY"
+    if spread <= target:
+        return "STABLE"
+    return "NOISY" if spread <= NOISY_UP_TO * target else "UNTRUSTWORTHY"

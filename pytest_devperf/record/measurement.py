@@ -1,0 +1,229 @@
+"""From what process starts gave to a `Measurement`, and its summaries again from its raw samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import TypeVar
+
+from msgspec.structs import replace as with_fields
+
+from pytest_devperf import stats
+from pytest_devperf.case.plan import Plan
+from pytest_devperf.measure.round import Round, Stretch
+from pytest_devperf.measure.stability import converged, grade, round_cov
+from pytest_devperf.metric import NS_PER_MS, Metric
+from pytest_devperf.record.record import Confirmation, Measurement, Stable, Summary
+
+MS_PER_S = 1000.0
+
+Rows = Sequence[Sequence[float]]
+
+_Number = TypeVar("_Number", int, float)
+
+
+def time_measurement(metric: Metric, stretches: Sequence[Stretch], *, main: bool = False) -> Measurement:
+    """Put the stretches of all process starts together.
+
+    Args:
+        metric: A metric made of rounds.
+        stretches: What each start gave, in the order of the starts; one without rounds is fine.
+        main: Whether `stable` speaks of it.
+    """
+    rounds = [taken for stretch in stretches for taken in stretch.rounds]
+    inner_loops = next((stretch.inner_loops for stretch in stretches if stretch.rounds), 1)
+    ticks_ns = [stretch.tick_ns / inner_loops for stretch in stretches if stretch.tick_ns]
+    slow = next((stretch for stretch in stretches if stretch.stop == "too-slow"), None)
+    last = slow or next((stretch for stretch in reversed(stretches) if stretch.stop != "done"), None)
+    return derive(
+        Measurement(
+            name=metric.name,
+            unit=metric.unit,
+            better=metric.better,
+            kind=metric.kind,
+            main=main,
+            process=tuple(taken.process for taken in rounds),
+            inner_loops=inner_loops,
+            samples_ns=tuple(taken.samples_ns for taken in rounds),
+            cpu_ns=_unless_unknown(taken.cpu_ns for taken in rounds),
+            anchor_ns=_unless_unknown(taken.anchor_ns for taken in rounds),
+            tick_ns=max(ticks_ns, default=None),
+            planned_rounds=min((stretch.total_rounds for stretch in stretches), default=None),
+            stop=last.stop if last else "done",
+            needs_s=slow.needs_s if slow else None,
+        )
+    )
+
+
+def series(stretches: Sequence[Stretch], name: str) -> tuple[Stretch, ...]:
+    """Read a further series of the same runs (`Round.also`) as stretches of its own.
+
+    Args:
+        stretches: What each process start gave.
+        name: The series; rounds that lack it are left out.
+    """
+    return tuple(
+        replace(
+            stretch,
+            rounds=tuple(
+                replace(taken, samples_ns=taken.also[name], also={}, values={})
+                for taken in stretch.rounds
+                if taken.also.get(name)
+            ),
+        )
+        for stretch in stretches
+    )
+
+
+def few_measurement(
+    metric: Metric, rows: Rows, processes: Sequence[int], *, baseline: float | None = None
+) -> Measurement:
+    """Put the values of a metric with few of them together.
+
+    Args:
+        metric: Of kind `start` (values in ns), `memory` (in MiB above `baseline`) or `recorded` (in its unit).
+        rows: (starts, values); a start may give several recorded values.
+        processes: (starts,) index of the process start each row comes from.
+        baseline: Memory before the workload was brought up, in MiB.
+    """
+    kept = _kept(rows)
+    timed = metric.kind == "start"
+    return derive(
+        Measurement(
+            name=metric.name,
+            unit=metric.unit,
+            better=metric.better,
+            kind=metric.kind,
+            process=tuple(processes),
+            samples_ns=kept if timed else None,
+            samples=None if timed else kept,
+            baseline=baseline,
+            stop="done",
+        )
+    )
+
+
+def with_confirmation(
+    measurement: Measurement, source: Sequence[Stretch] | Rows, processes: Sequence[int] = ()
+) -> Measurement:
+    """Lay the second look at a suspect beside the first.
+
+    Args:
+        measurement: The first look.
+        source: Stretches for a metric made of rounds, rows of values for another.
+        processes: (starts,) index of the process start of each row; of rows alone.
+    """
+    if measurement.kind == "rounds":
+        rounds: list[Round] = [taken for stretch in source if isinstance(stretch, Stretch) for taken in stretch.rounds]
+        confirmation = Confirmation(
+            process=tuple(taken.process for taken in rounds),
+            samples_ns=tuple(taken.samples_ns for taken in rounds),
+            anchor_ns=_unless_unknown(taken.anchor_ns for taken in rounds),
+        )
+    else:
+        kept = _kept([row for row in source if not isinstance(row, Stretch)])
+        timed = measurement.samples_ns is not None
+        confirmation = Confirmation(
+            process=tuple(processes), samples_ns=kept if timed else None, samples=None if timed else kept
+        )
+    return with_fields(measurement, confirmation=confirmation)
+
+
+def derive(measurement: Measurement) -> Measurement:
+    """Compute every summary again from the raw samples.
+
+    A metric made of rounds: `robust` is the minimum of the round medians, `iqr` the median of the rounds'
+    IQRs. Another: `robust` is the median of its values, `iqr` their IQR, or the range within a start where
+    that is wider. The clock's step grows to the smallest step seen between two samples.
+    """
+    rows = raw_rows(measurement)
+    if not rows:
+        return with_fields(
+            measurement, robust=None, median=None, iqr=None, iqr_within=None, iqr_pooled=None, summary=None
+        )
+    scale = 1 / NS_PER_MS if measurement.samples_ns is not None else 1.0
+    ranked = sorted(chain.from_iterable(rows))
+    timed = measurement.kind == "rounds"
+    robust, within = centre_of_rounds(rows) if timed else centre_of_few(rows)
+    seen_ns = stats.smallest_step(ranked) if timed else None
+    middle = stats.median(ranked, presorted=True)
+    return with_fields(
+        measurement,
+        robust=robust * scale,
+        median=middle * scale,
+        iqr=within * scale,
+        iqr_within=within * scale,
+        iqr_pooled=stats.iqr(ranked, presorted=True) * scale,
+        tick_ns=max(measurement.tick_ns or 0.0, seen_ns or 0.0) or None,
+        summary=summarise([value * scale for value in ranked], timed=measurement.samples_ns is not None),
+    )
+
+
+def raw_rows(measurement: Measurement | Confirmation) -> Rows:
+    """Give the raw samples that are there, in ns or in the metric's unit; rows without values left out."""
+    rows = measurement.samples_ns if measurement.samples_ns is not None else measurement.samples
+    return [row for row in rows or () if row]
+
+
+def centre_of_rounds(rows: Rows) -> tuple[float, float]:
+    """Give the minimum of the round medians and the IQR within rounds."""
+    centres, widths = stats.centres_and_widths(rows)
+    return min(centres), stats.within_iqr(rows, centres, widths)
+
+
+def centre_of_few(rows: Rows) -> tuple[float, float]:
+    """Give the median of the starts' medians, and their IQR or the usual range within a start."""
+    values = [stats.median(row) for row in rows]
+    ranges = [max(row) - min(row) for row in rows]
+    return stats.median(values), max(stats.iqr(values), stats.median(ranges))
+
+
+def summarise(ranked: Sequence[float], *, timed: bool) -> Summary:
+    """Sum ascending values up, in their unit; `timed`: they are milliseconds."""
+    middle = stats.median(ranked, presorted=True)
+    return Summary(
+        mean=stats.mean(ranked),
+        p50=middle,
+        p90=stats.quantile(ranked, 0.90, presorted=True),
+        p99=stats.quantile(ranked, 0.99, presorted=True),
+        min=ranked[0],
+        max=ranked[-1],
+        std=stats.std(ranked) or 0.0,
+        per_s=MS_PER_S / middle if timed and middle else None,
+    )
+
+
+def stable_of(measurement: Measurement, plan: Plan, *, rest_s: float = 0.0) -> Stable | None:
+    """Tell how steady a metric made of rounds was; None where it has no rounds.
+
+    Args:
+        measurement: The main time metric.
+        plan: Its stability target, patience and fewest rounds.
+        rest_s: Wait between rounds in seconds.
+    """
+    rows = raw_rows(measurement)
+    if not rows or measurement.samples_ns is None:
+        return None
+    medians_ms = [stats.median(row) / NS_PER_MS for row in rows]
+    spread = round_cov(medians_ms)
+    return Stable(
+        robust_latency_ms=min(medians_ms),
+        round_medians_ms=tuple(medians_ms),
+        round_cov=spread,
+        rounds_run=len(rows),
+        converged=converged(medians_ms, plan),
+        quality=grade(spread, plan.stability_target),
+        iters_per_round=max(map(len, rows)),
+        cooldown_ms=round(rest_s * MS_PER_S),
+    )
+
+
+def _kept(rows: Rows) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in rows)
+
+
+def _unless_unknown(values: Iterable[_Number | None]) -> tuple[_Number | None, ...]:
+    """Keep one value per round; nothing at all where none is known."""
+    kept = tuple(values)
+    return kept if any(value is not None for value in kept) else ()
