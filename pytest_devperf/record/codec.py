@@ -200,8 +200,6 @@ def _row_flaws(held: Measurement | Confirmation) -> Iterator[str]:
         return
     if len(rows) != len(held.process):
         yield f"has {len(rows)} rows of samples but {len(held.process)} process starts"
-    if not all(rows):
-        yield "has an empty row of samples"
     for key in ("cpu_ns", "anchor_ns"):
         found = getattr(held, key, ())
         if found and len(found) != len(rows):
@@ -209,7 +207,7 @@ def _row_flaws(held: Measurement | Confirmation) -> Iterator[str]:
 
 
 def _positive(held: Measurement | Confirmation) -> bool:
-    return all(min(row) > 0 and isfinite(sum(row)) for row in held.samples_ns or ())
+    return all(min(row) > 0 and isfinite(sum(row)) for row in held.samples_ns or () if row)
 
 
 class _NotFiniteError(Exception):

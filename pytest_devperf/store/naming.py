@@ -34,7 +34,7 @@ def safe_name(text: str) -> str:
     of the original.
 
     >>> safe_name("release-1.2"), safe_name("../Main")
-    ('release-1.2', 'main-d0cb8f28')
+    ('release-1.2', 'main-947c9302')
     """
     name = slug(text)
     if name == text and name.partition(".")[0] not in _RESERVED:

@@ -1,0 +1,141 @@
+"""A report as lines of text for a terminal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+
+from pytest_devperf.record.record import Record, Run
+from pytest_devperf.report.detail import caution_words, detail_lines, failure_text, stable_lines, stats_line
+from pytest_devperf.report.header import context_line, device_line, header_lines
+from pytest_devperf.report.report import Report, Saved
+from pytest_devperf.report.row import BLIND_PERCENT, COMPARED, MEASURED, compared_rows, measured_rows, word
+from pytest_devperf.report.table import lay_out, printable
+
+__all__ = ["failure_text", "header_lines", "render", "stable_lines", "stats_line", "summary_line", "table_lines"]
+
+_NAMED_CASES = 3
+"""Cases named behind a caution that many share; the others are counted."""
+
+
+def render(report: Report, *, width: int = 80, verbosity: int = 0) -> str:
+    """Write everything that stands below a session.
+
+    Args:
+        report: What the session came to.
+        width: Characters of a line.
+        verbosity: From 1 on every metric, two lines on steadiness per case, and summaries.
+    """
+    blocks: list[list[str]] = []
+    for run in report.runs:
+        title = (
+            [device_line(run.device), *filter(None, [context_line(run.run_context)])] if len(report.runs) > 1 else []
+        )
+        blocks.append(title + table_lines(run.cases, width=width, all_metrics=verbosity > 0))
+        if verbosity > 0:
+            blocks += [[printable(record.id), *(f"  {line}" for line in detail_lines(record))] for record in run.cases]
+        blocks.append(_wrapped(reason_lines(run), width))
+        blocks.append(_wrapped(told_lines(run), width))
+    blocks.append(_wrapped([*map(printable, report.messages), *_odds(report)], width))
+    blocks.append([summary_line(report)])
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def table_lines(records: Sequence[Record], *, width: int = 80, all_metrics: bool = False) -> list[str]:
+    """Write the table of the cases: beside their baselines where there are any."""
+    if any(record.comparison is not None for record in records):
+        rows = [row for record in records for row in compared_rows(record, all_metrics=all_metrics)]
+        return lay_out(COMPARED, rows, width)
+    rows = [row for record in records for row in measured_rows(record, all_metrics=all_metrics)]
+    return lay_out(MEASURED, rows, width)
+
+
+def reason_lines(run: Run) -> list[str]:
+    """Say of every case without a plain verdict why, and which cases of the baseline are missing."""
+    lines: list[str] = []
+    for record in run.cases:
+        reasons = [record.reason] if record.reason and record.outcome != "passed" else []
+        verdict: str = record.outcome
+        if record.comparison is not None:
+            verdict = record.comparison.verdict if record.outcome == "passed" else record.outcome
+            parts = [change for change in record.comparison.changes if change.reason]
+            reasons += [record.comparison.reason] if record.comparison.reason else []
+            reasons += [f"{part.metric}: {part.reason}" for part in parts if part.reason not in reasons]
+        lines += [f"{word(verdict)} {printable(record.id)}: {printable('; '.join(reasons))}"] if reasons else []
+    return lines + [f"MISSING {printable(each)}: in the baseline, not measured" for each in run.missing]
+
+
+def told_lines(run: Run) -> list[str]:
+    """Write cautions and differences in words, those that several cases share once."""
+    sharing: dict[str, list[str]] = defaultdict(list)
+    for record in run.cases:
+        for slug, words in caution_words(record):
+            sharing[f"caution {slug}: {words}".rstrip(": ")].append(record.id)
+        for note in record.comparison.notes if record.comparison else ():
+            sharing[f"different: {note}"].append(record.id)
+    return [f"{printable(text)} ({_names(ids, len(run.cases))})" for text, ids in sharing.items()]
+
+
+def summary_line(report: Report) -> str:
+    """Count every kind of outcome in one line, and say what was compared with and what was saved."""
+    counts = ", ".join(f"{count} {word(kind)}" for kind, count in report.counts.items()) or "no case was measured"
+    parts = [f"devperf: {counts}"]
+    if report.compared_with:
+        parts.append(_compared(report))
+    parts += [_saved(saved) for saved in report.saved]
+    return printable("; ".join((*parts, *report.closing)))
+
+
+def _compared(report: Report) -> str:
+    if report.nothing_compared:
+        return f"NOTHING was compared with {report.compared_with}"
+    if report.counts.get("new") and not report.compared:
+        return f"there is no run of {report.compared_with} to compare with yet"
+    return f"compared with {report.compared_with}"
+
+
+def _saved(saved: Saved) -> str:
+    text = f"saved as {saved.label}"
+    if saved.refusals:
+        text = f"saved, but will refuse comparison: {', '.join(saved.refusals)}"
+    if saved.held_back:
+        text += f" ({len(saved.held_back)} regressed kept their old baseline)"
+    return text
+
+
+def _odds(report: Report) -> list[str]:
+    """Say how much the verdicts can be trusted as a whole."""
+    lines: list[str] = []
+    blind = sum(
+        1
+        for _, record in report.cases
+        for change in (record.comparison.changes if record.comparison else ())
+        if change.verdict == "within_noise" and (change.detectable_pct or 0) > BLIND_PERCENT
+    )
+    if blind:
+        lines.append(
+            f"{blind} verdict{'s' if blind > 1 else ''} 'within noise' could not have seen a change of "
+            f"{BLIND_PERCENT:g} %: a quieter device or more saved runs (--devperf-append) would see less"
+        )
+    if report.expected_false_alarms is not None and report.compared:
+        lines.append(
+            f"false alarms to expect if nothing had changed: {report.expected_false_alarms:.2g} in the whole run"
+        )
+    return lines
+
+
+def _names(ids: Sequence[str], cases: int) -> str:
+    if len(ids) == cases > 1:
+        return "all cases"
+    named = ", ".join(printable(each) for each in ids[:_NAMED_CASES])
+    return f"{named} and {len(ids) - _NAMED_CASES} more" if len(ids) > _NAMED_CASES else named
+
+
+def _wrapped(lines: Iterable[str], width: int) -> list[str]:
+    """Break long sentences between words."""
+    return [
+        part
+        for line in lines
+        for part in wrap(line, max(width, 20), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    ]

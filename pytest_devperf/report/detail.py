@@ -1,0 +1,83 @@
+"""More about one case: how steady it was, what its values were, and why it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_devperf.record.record import Measurement, Record
+from pytest_devperf.report.row import COMPARED, compared_rows
+from pytest_devperf.report.table import lay_out, printable
+from pytest_devperf.report.units import digits, format_percent, format_time, format_value, scale_for
+
+
+def stable_lines(record: Record) -> tuple[str, ...]:
+    """Tell how steady the main time metric was, in exactly two lines; none where there is no such metric."""
+    stable = record.stable
+    if stable is None:
+        return ()
+    ended = "converged" if stable.converged else "not converged"
+    rounds = f"{stable.rounds_run} rounds x {stable.iters_per_round} iterations"
+    spread = "unknown" if stable.round_cov is None else format_percent(100 * stable.round_cov)
+    first = f"robust {format_time(stable.robust_latency_ms)}, round CoV {spread}, {stable.quality}, {rounds}, {ended}"
+    unit, size = scale_for(stable.robust_latency_ms, "ms")
+    second = f"round medians {' '.join(digits(each / size) for each in stable.round_medians_ms)} {unit}"
+    return first, second
+
+
+def stats_line(held: Measurement) -> str:
+    """Tell a metric's summary in a line; empty where it has none."""
+    if held.summary is None:
+        return ""
+    summary = held.summary
+    values = (
+        f"{name} {format_value(getattr(summary, name), held.unit)}"
+        for name in ("mean", "p50", "p90", "p99", "min", "max", "std")
+    )
+    rate = f", {digits(summary.per_s)}/s" if summary.per_s else ""
+    return f"{held.name}: {', '.join(values)}{rate}"
+
+
+def detail_lines(record: Record) -> list[str]:
+    """Tell what a verbose report adds to a case: steadiness, summaries, methods left out."""
+    lines = [*stable_lines(record), *filter(None, map(stats_line, record.metrics))]
+    lines += [f"{each.method} not measured: {each.reason}" for each in record.skipped_methods]
+    return [printable(line) for line in lines]
+
+
+def caution_words(record: Record) -> Iterator[tuple[str, str]]:
+    """Give a case's cautions with what made each, in words; those of the comparison included."""
+    seen_by_both = record.comparison.cautions if record.comparison else {}
+    for slug in dict.fromkeys((*record.cautions, *seen_by_both)):
+        yield slug, seen_by_both.get(slug) or record.caution_notes.get(slug) or ""
+
+
+def caution_lines(record: Record) -> list[str]:
+    """Write a case's cautions, one per line."""
+    return [printable(f"caution {slug}: {words}".rstrip(": ")) for slug, words in caution_words(record)]
+
+
+def failure_text(record: Record, width: int = 80) -> str:
+    """Explain a regression: the sentences, then and now, cautions, and what else is different.
+
+    Args:
+        record: A case with its comparison.
+        width: Characters of a line.
+    """
+    from pytest_devperf.compare.words import sentence
+
+    comparison = record.comparison
+    if comparison is None:
+        return printable(record.reason or "")
+    worse = [change for change in comparison.changes if change.verdict == comparison.verdict]
+    lines = [printable(sentence(change)) for change in worse]
+    lines += [printable(comparison.reason)] if comparison.reason else []
+    table = lay_out(COMPARED[1:], [row[1:] for row in compared_rows(record)], width)
+    if table:
+        lines += ["", *table]
+    told = caution_lines(record) + [printable(f"different: {note}") for note in comparison.notes]
+    if told:
+        lines += ["", *told]
+    runs = len(comparison.baseline_runs)
+    if runs:
+        lines += ["", f"baseline: {runs} run{'s' if runs > 1 else ''} ({', '.join(comparison.baseline_runs)})"]
+    return "\n".join(lines)

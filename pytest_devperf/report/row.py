@@ -1,0 +1,125 @@
+"""A case as rows of the table: one per metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.record.record import Change, Measurement, Record
+from pytest_devperf.report.report import kind_of
+from pytest_devperf.report.table import Column, Row
+from pytest_devperf.report.units import format_pair, format_percent, format_value
+
+COMPARED = (
+    Column(heading="case"),
+    Column(heading="metric"),
+    Column(heading="baseline", number=True),
+    Column(heading="now", number=True),
+    Column(heading="delta", number=True),
+    Column(heading="noise", number=True),
+    Column(heading="verdict"),
+)
+
+MEASURED = (
+    Column(heading="case"),
+    Column(heading="metric"),
+    Column(heading="now", number=True),
+    Column(heading="noise", number=True),
+    Column(heading="quality"),
+)
+
+BLIND_PERCENT = 5.0
+"""A change people expect a gate to notice; a verdict that could not have is marked."""
+
+LOUD = frozenset(
+    {"regressed", "suspect", "incomparable", "inconclusive", "new", "missing", "skipped", "failed", "error"}
+)
+"""What is written in capitals: everything that is not a plain pass."""
+
+STOPS = {
+    "confirm": "not confirmed",
+    "starts": "process starts differ as much",
+    "anchor": "the machine was slower too",
+    "unconfirmed": "could not be measured again",
+}
+"""Why a suspicion did not become a regression, in the words of the table."""
+
+
+def word(kind: str) -> str:
+    """Write what became of a case.
+
+    >>> word("regressed"), word("within_noise")
+    ('REGRESSED', 'within noise')
+    """
+    return kind.upper() if kind in LOUD else kind.replace("_", " ")
+
+
+def compared_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
+    """Set a case's metrics beside their baselines, in the columns of `COMPARED`.
+
+    Args:
+        record: The case.
+        all_metrics: Whether metrics that are only told have rows too.
+    """
+    changes = record.comparison.changes if record.comparison else ()
+    rows = [_change_row(change) for change in changes]
+    judged = {change.metric for change in changes}
+    for each in record.metrics:
+        if each.name not in judged and (all_metrics or (not changes and each.name not in TOLD_ONLY)):
+            now, noise = _now_and_noise(each)
+            rows.append((each.name, "", now, "", noise, ""))
+    kind = kind_of(record)
+    if not rows:
+        rows = [("", "", "", "", "", "")]
+    if not changes or kind in {"failed", "error", "skipped"}:
+        rows[0] = (*rows[0][:-1], word(kind))
+    return _named(record.id, rows)
+
+
+def measured_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
+    """Show a case's metrics by themselves, in the columns of `MEASURED`."""
+    kind = kind_of(record)
+    rows: list[Row] = [
+        (each.name, *_now_and_noise(each), record.stable.quality if each.main and record.stable else "")
+        for each in record.metrics
+        if all_metrics or each.name not in TOLD_ONLY
+    ]
+    if kind != "measured":
+        rows = [(*row[:-1], word(kind)) if at == 0 else row for at, row in enumerate(rows or [("", "", "", "")])]
+    return _named(record.id, rows or [("", "", "", "")])
+
+
+def verdict_cell(change: Change) -> str:
+    """Write a metric's verdict, with what it could have seen or what stopped it."""
+    text = word(change.verdict)
+    if change.verdict == "suspect" and change.stopped_by:
+        return f"{text} ({STOPS.get(change.stopped_by, change.stopped_by)})"
+    if change.verdict == "within_noise" and change.detectable_pct is not None:
+        seen = format_percent(change.detectable_pct)
+        return f"{text} ({'blind below' if change.detectable_pct > BLIND_PERCENT else 'sees'} {seen})"
+    return text
+
+
+def noise_percent(change: Change) -> float | None:
+    """Relate the larger IQR of both runs to the value it surrounds, in percent."""
+    spreads = [iqr for iqr in (change.iqr_baseline, change.iqr_candidate) if iqr is not None]
+    value = change.baseline if change.baseline is not None else change.candidate
+    return 100 * max(spreads) / abs(value) if spreads and value else None
+
+
+def _change_row(change: Change) -> Row:
+    then, now = format_pair(change.baseline, change.candidate, change.unit)
+    delta = format_percent(change.delta_pct, sign=True)
+    if change.delta_pct is None and change.delta is not None:
+        delta = format_value(change.delta, change.unit)
+    return change.metric, then, now, delta, format_percent(noise_percent(change)), verdict_cell(change)
+
+
+def _now_and_noise(held: Measurement) -> tuple[str, str]:
+    noise = 100 * held.iqr / abs(held.robust) if held.iqr is not None and held.robust else None
+    return format_value(held.robust, held.unit), format_percent(noise)
+
+
+def _named(name: str, rows: Sequence[Row]) -> list[Row]:
+    """Put the case's name before its first row alone."""
+    return [(name if at == 0 else "", *row) for at, row in enumerate(rows)]
