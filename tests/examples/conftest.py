@@ -1,0 +1,8 @@
+"""The example suite is imported from the checkout, as its own tests import it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -1,0 +1,31 @@
+"""The example suite passes as an ordinary test run, and is as large as it says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "example_suite", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_every_case_passes_once_unmeasured() -> None:
+    ran = run("-q")
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert " passed" in ran.stdout
+
+
+@pytest.mark.parametrize(("suite", "least"), [("quick", 7), ("full", 9)])
+def test_there_are_enough_cases(suite: str, least: int) -> None:
+    collected = run("--collect-only", "-q", "-m", f"devperf_{suite}").stdout
+
+    assert collected.count("::test_") >= least, collected
