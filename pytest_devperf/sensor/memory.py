@@ -49,6 +49,15 @@ class PeakMemory:
         size = parse_status_bytes(status, "VmHWM") if status else None
         return size if size is not None else _psutil_rss()
 
+    @property
+    def sampling(self) -> bool:
+        """Whether a thread samples meanwhile: nothing else may be timed then."""
+        return self._sampler is not None
+
+    def close(self) -> None:
+        """End sampling, where there is any."""
+        self._stop()
+
     def _stop(self) -> int:
         sampler, self._sampler = self._sampler, None
         return sampler.stop() if sampler is not None else 0

@@ -14,9 +14,9 @@ from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import CaseError
 from pytest_devperf.target.host.anchor import time_anchor
 from pytest_devperf.target.host.burst import Burst, BurstShape, compile_burst
-from pytest_devperf.target.host.tick import tick_ns
 from pytest_devperf.target.host.footprint import Footprint
 from pytest_devperf.target.host.meter import Meter
+from pytest_devperf.target.host.tick import tick_ns
 from pytest_devperf.target.target import Clock, Memory, Witness
 
 FIRST_ITEM = "first_item"
@@ -193,7 +193,7 @@ class CallRunner:
 
     def __init__(self, call: Call, *, clock: Clock) -> None:
         self._clock = clock
-        self._footprint = Footprint()
+        self._footprint = Footprint(whole=False)
         self._loop = Loop(call, clock.now_ns)
         self._events = asyncio.new_event_loop() if self._loop.awaited else None
         self.loops = self._loop.loops
@@ -258,7 +258,7 @@ class AwaitedCall:
 
     def __init__(self, call: Call, *, clock: Clock) -> None:
         self._clock = clock
-        self._footprint = Footprint()
+        self._footprint = Footprint(whole=False)
         self._loop = Loop(call, clock.now_ns)
         self.loops = self._loop.loops
         self.tick_ns = tick_ns(clock.now_ns)
@@ -282,8 +282,9 @@ class AwaitedCall:
 
     async def amemory(self, iterations: int) -> Memory | None:
         """Take sizes in a pass of its own."""
+        self._footprint.begin()
         await self.arun(iterations, 1)
-        return self._footprint.take(lambda: None, self._forget)
+        return self._footprint.end(self._forget)
 
     def witness(self) -> Witness:
         """Tell what is known of the latest run."""

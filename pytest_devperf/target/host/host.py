@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_devperf.case.workload import Call, Command, Model, Workload
@@ -25,6 +26,7 @@ class HostTarget:
         self.device = device
         self._clock = clock
         self._look = look
+        self._env: dict[tuple[str, str], dict[str, str | None]] = {}
 
     def look(self) -> Context:
         """Read the sensors; the anchor's identity is added."""
@@ -42,7 +44,7 @@ class HostTarget:
         if isinstance(workload, Model):
             from pytest_devperf.target.host.model import start_model
 
-            return start_model(workload, clock=self._clock)
+            return start_model(workload, clock=self._clock, told=partial(self._tell, workload))
         if isinstance(workload, Command):
             from pytest_devperf.target.host.command import start_command
 
@@ -66,13 +68,20 @@ class HostTarget:
     def survey(self, workload: Model) -> Survey:
         """Read the model's own schema, without bringing it up.
 
+        `env["ep"]` is None where it shows only once the model is up (nodes fall back to other providers);
+        after a `start` of the model it is known.
+
         Raises:
             Unsupported: No runtime for this kind of file is installed.
             CaseError: The file or the given inputs are wrong.
         """
-        from pytest_devperf.target.host.model import survey_model
+        from pytest_devperf.target.host.model import runtime_of
 
-        return survey_model(workload)
+        seen = runtime_of(workload).survey(workload)
+        return replace(seen, env={**seen.env, **self._env.get(_key(workload), {})})
+
+    def _tell(self, model: Model, env: Mapping[str, str | None]) -> None:
+        self._env[_key(model)] = dict(env)
 
     @contextmanager
     def _start_call(self, call: Call) -> Iterator[Runner]:
@@ -83,3 +92,8 @@ class HostTarget:
             yield runner
         finally:
             runner.close()
+
+
+def _key(model: Model) -> tuple[str, str]:
+    """Tell models apart whose nodes may lie on different providers."""
+    return model.path, repr((model.providers, model.provider_options, sorted(model.session_options.items())))

@@ -1,0 +1,114 @@
+"""The workload's fingerprint: what the work was, never what did it.
+
+It holds inputs, arguments, the command line and the facts a test gives. It does not hold what is under
+test: code, model bytes, binaries, runtime versions; those are recorded and shown as differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_devperf.case.digest import Digest, Prefixes, array_sha256, is_array
+from pytest_devperf.case.workload import App, Call, Command, Model, Workload
+
+FINGERPRINT_DIGITS = 16
+"""Hex digits: with 64 bits two workloads among a million collide once in 37 million times."""
+
+RECIPE = "devperf-workload/1"
+"""Raised when the same workload would hash to something else."""
+
+
+def named_inputs(workload: Workload) -> dict[str, object]:
+    """Name what a workload is given, in the words a user knows it by: `argument 0`, `input x`, `command line`."""
+    if isinstance(workload, Call):
+        named: dict[str, object] = {f"argument {index}": value for index, value in enumerate(workload.args)}
+        return named | {f"argument {name}": value for name, value in workload.kwargs.items()}
+    if isinstance(workload, Model):
+        return {f"input {name}": value for name, value in (workload.inputs or {}).items()}
+    if isinstance(workload, Command):
+        return {"command line": workload.argv, "environment": workload.environment}
+    return {"environment": workload.environment}
+
+
+def digest_inputs(workload: Workload, *, prefixes: Prefixes) -> dict[str, str]:
+    """Digest each thing a workload is given, so that process starts can be told what differs between them.
+
+    Args:
+        workload: The workload.
+        prefixes: Paths that become placeholders.
+
+    Returns:
+        Hex digests by the names of `named_inputs`.
+    """
+    digest = Digest(prefixes)
+    return {name: digest.of(value).hex()[:FINGERPRINT_DIGITS] for name, value in named_inputs(workload).items()}
+
+
+def describe_inputs(inputs: Mapping[str, object], *, prefixes: Prefixes | None = None) -> dict[str, dict[str, object]]:
+    """Describe inputs for the record.
+
+    Returns:
+        Per input `shape`, `dtype` and `sha256` (of an array's bytes in C order); of anything that is no
+        array its `type` and the `sha256` it is told apart by.
+    """
+    described: dict[str, dict[str, object]] = {}
+    for name, value in inputs.items():
+        if is_array(value):
+            shape = [int(size) for size in value.shape]  # type: ignore[attr-defined]  # is_array looked for it
+            dtype = str(value.dtype)  # type: ignore[attr-defined]  # as above
+            described[name] = {"shape": shape, "dtype": dtype, "sha256": array_sha256(value)}
+        else:
+            described[name] = {"type": type(value).__qualname__, "sha256": Digest(prefixes).of(value).hex()}
+    return described
+
+
+def fingerprint(
+    workload: Workload,
+    *,
+    facts: Mapping[str, object],
+    prefixes: Prefixes,
+    input_facts: Mapping[str, Mapping[str, object]] | None = None,
+) -> str:
+    """Hash what the work was.
+
+    Args:
+        workload: The workload.
+        facts: What the test says of the work done (`devperf.workload(boxes=12)`).
+        prefixes: Paths of this machine that become placeholders: interpreter, rootdir, temporary and working
+            directory.
+        input_facts: Per model input `shape`, `dtype`, `sha256`, as surveyed: also of inputs that were made.
+
+    Returns:
+        16 hex digits; the same in every process and on every machine.
+    """
+    digest = Digest(prefixes)
+    parts = {
+        "recipe": RECIPE,
+        "kind": type(workload).__name__.lower(),
+        "facts": dict(facts),
+        "inputs": {name: digest.of(value) for name, value in named_inputs(workload).items()},
+        "input_facts": {name: dict(known) for name, known in (input_facts or {}).items()},
+        "way": _way(workload),
+    }
+    return digest.of(parts).hex()[:FINGERPRINT_DIGITS]
+
+
+def _way(workload: Workload) -> dict[str, object]:
+    """Give what changes the work beside its inputs."""
+    if isinstance(workload, Call):
+        return {
+            "shape": workload.shape,
+            "setup": workload.setup is not None,
+            "sync": workload.sync is not None,
+        }
+    if isinstance(workload, Model):
+        return {
+            "method": workload.method,
+            "dims": workload.dims,
+            "providers": workload.providers,
+            "provider_options": workload.provider_options,
+            "session_options": workload.session_options,
+        }
+    if isinstance(workload, App):
+        return {"id": workload.id, "cases": workload.cases}
+    return {"read": workload.read if isinstance(workload.read, str) else "function"}

@@ -1,0 +1,177 @@
+"""A model run by a runtime of this machine; which runtime, the file's suffix says."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from pytest_devperf.case.workload import Call, Model
+from pytest_devperf.errors import CaseError, DevperfError, Unsupported
+from pytest_devperf.target.host.anchor import time_anchor
+from pytest_devperf.target.host.call import Loop
+from pytest_devperf.target.host.footprint import Footprint
+from pytest_devperf.target.host.tick import tick_ns
+from pytest_devperf.target.target import Clock, Memory, Runner, Survey, Witness
+
+if TYPE_CHECKING:
+    import numpy as np
+
+RUNTIMES: Mapping[str, str] = {
+    ".onnx": "pytest_devperf.target.host.onnx",
+    ".tflite": "pytest_devperf.target.host.litert",
+    ".pte": "pytest_devperf.target.host.executorch",
+}
+"""Suffix of a model file -> module that offers `survey(model)` and `prepare(model)` (see `Runtime`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Up:
+    """A model that is up: what one execution is, and where its outputs are found."""
+
+    function: Callable[..., Any]
+    """What is timed."""
+    args: tuple[Any, ...]
+    outputs: Callable[[], Mapping[str, np.ndarray[Any, Any]]]
+    """Copies of the latest outputs by name."""
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    """`ep` and `sdk` it really runs with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A model with everything checked and its inputs at hand; nothing of it is loaded yet."""
+
+    load: Callable[[], Any]
+    """Loads the model: this is what `load` times."""
+    bind: Callable[[Any], Up]
+    """Ties inputs and outputs to what `load` gave."""
+
+
+class Runtime(Protocol):
+    """What a module named in `RUNTIMES` offers."""
+
+    def survey(self, model: Model) -> Survey:
+        """Read the model's own schema."""
+        ...
+
+    def prepare(self, model: Model) -> Prepared:
+        """Check the model and make its inputs."""
+        ...
+
+
+def runtime_of(model: Model) -> Runtime:
+    """Find the runtime for a model file.
+
+    Raises:
+        CaseError: There is no such file, or no runtime for its suffix.
+    """
+    path = Path(model.path)
+    if not path.is_file():
+        raise CaseError(f"no model file {model.path}", "the path is relative to the test file")
+    module = RUNTIMES.get(path.suffix.lower())
+    if module is None:
+        raise CaseError(f"{path.name} is no model file known here", f"known suffixes: {', '.join(RUNTIMES)}")
+    return cast("Runtime", importlib.import_module(module))
+
+
+class ModelRunner:
+    """A model that is loaded, fed and executed once."""
+
+    loops = True
+    """An execution has no setup: it can be repeated within one iteration."""
+
+    def __init__(self, model: Model, prepared: Prepared, *, clock: Clock) -> None:
+        self._name = Path(model.path).name
+        self._clock = clock
+        self.tick_ns = tick_ns(clock.now_ns)
+        self._footprint = Footprint(whole=True)
+        try:
+            started = clock.now_ns()
+            handle = prepared.load()
+            self.load_ns: int | None = clock.now_ns() - started
+            self._footprint.note_loaded()
+            self._up: Up | None = prepared.bind(handle)
+            self.env = self._up.env
+            self._loop = Loop(Call(function=self._up.function, args=self._up.args), clock.now_ns)
+            self._loop.first()
+        except DevperfError:
+            self._footprint.close()
+            raise
+        except Exception as error:
+            self._footprint.close()
+            raise CaseError(f"{self._name} cannot be run here", str(error).strip().splitlines()[0][:500]) from error
+
+    def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
+        """Run and time: (iterations,) ns each, of the runtime alone; inputs and outputs stay bound."""
+        samples, fill = self._loop.prepare(iterations, inner_loops)
+        with self._loop.timing():
+            fill()
+        return self._loop.finish(samples, inner_loops)
+
+    def anchor(self) -> int | None:
+        """Time the fixed kernel once, in ns."""
+        return time_anchor(self._clock.now_ns)
+
+    def memory(self, iterations: int) -> Memory | None:
+        """Take sizes; the model is taken down for `disposed`, so nothing runs afterwards."""
+        return self._footprint.take(lambda: self.run(iterations, 1), self._dispose)
+
+    def witness(self) -> Witness:
+        """Tell what is known of the latest run."""
+        return self._loop.witness
+
+    def result(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Hand over copies of the latest outputs by name."""
+        if self._up is None:
+            raise CaseError(f"{self._name} has been taken down", "ask for its outputs before its memory")
+        return dict(self._up.outputs())
+
+    def close(self) -> None:
+        """Take the model down."""
+        self._dispose()
+        self._footprint.close()
+
+    def _dispose(self) -> None:
+        self._loop.close()
+        self._loop = Loop(Call(function=self._gone), self._clock.now_ns)
+        self._up = None
+
+    def _gone(self) -> None:
+        raise CaseError(f"{self._name} has been taken down", "its memory pass is the last thing of a process start")
+
+
+Told = Callable[[Mapping[str, "str | None"]], None]
+
+
+@contextmanager
+def start_model(model: Model, *, clock: Clock, told: Told) -> Iterator[Runner]:
+    """Bring a model up, hand out its runner, take it down.
+
+    Args:
+        model: The model.
+        clock: Times the load and the executions.
+        told: Receives `ep` and `sdk` as soon as they are known for certain.
+
+    Yields:
+        The runner.
+    """
+    runner = ModelRunner(model, runtime_of(model).prepare(model), clock=clock)
+    told(runner.env)
+    try:
+        yield runner
+    finally:
+        runner.close()
+
+
+def refuse_unfed(model: Model, reason: str | None) -> None:
+    """Refuse to start a model that cannot be fed.
+
+    Raises:
+        Unsupported: There is a reason.
+    """
+    if reason is not None:
+        raise Unsupported(f"{Path(model.path).name}: {reason}")
