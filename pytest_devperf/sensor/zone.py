@@ -25,6 +25,18 @@ Source: zone types of Qualcomm kernels (`drivers/thermal/qcom`: bcl, lmh-dcvs, `
 virtual zones, `soc` = state of charge).
 """
 
+ZONES = 128
+"""Zones asked for by number: listing the folder may be forbidden, and phones have up to about 100."""
+
+ZONE_SCRIPT = f"""\
+n=0
+while [ $n -lt {ZONES} ]; do
+  d=/sys/class/thermal/thermal_zone$n
+  if {{ read -r t < $d/type && read -r v < $d/temp; }} 2>/dev/null; then echo "$t\t$v"; fi
+  n=$((n + 1))
+done"""
+"""Prints `cpu-0-0-usr<tab>45300` per zone that can be read; the tab stands in the script itself."""
+
 
 def is_temperature(name: str) -> bool:
     """Tell by a zone's type whether it measures a temperature at all.

@@ -1,0 +1,127 @@
+"""`dumpsys battery`: temperature, level, and where the power comes from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pytest_devperf.sensor.reading import State, lines_of, raw_words, refusal
+
+TENTHS_PER_C = 10
+"""The battery's temperature counts in tenths of °C. Source: android.os.BatteryManager.EXTRA_TEMPERATURE."""
+
+BELIEVED_TENTHS = (1, 1000)
+"""0.1 to 100 °C: a missing sensor answers 0, a broken one thousands."""
+
+CHARGING = 2
+"""`status`. Source: android.os.BatteryManager, BATTERY_STATUS_CHARGING."""
+
+STATUSES = frozenset({2, 3, 4, 5})
+"""Charging, discharging, not charging, full; 1 is unknown."""
+
+HEADER = re.compile(r".* (state|stats|status|info|history|log|settings)", re.IGNORECASE)
+"""A key without a value that begins another block; a sentence may end in a colon too."""
+
+SOURCES = ("ac", "usb", "wireless", "dock", "mod")
+"""What may power a phone; MOD is a battery snapped to its back."""
+
+MICROAMPERE_FROM = 20_000
+"""Magnitude from which `current now` counts in µA: no phone draws 20 A, and vendors use both units."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatteryReading:
+    """What the battery service says; of a faked reading every value is what somebody set."""
+
+    state: State
+    temp_c: float | None = None
+    level_pct: float | None = None
+    charging: bool | None = None
+    powered: tuple[str, ...] | None = None
+    """Sources that power the phone now (`ac`, `usb`, `wireless`, `dock`, `mod`); None where it is not told."""
+    voltage_mv: int | None = None
+    current_ma: float | None = None
+    charge_counter_uah: int | None = None
+    why: str | None = None
+    """Why it is unknown or faked, or which reading is missing."""
+
+    @property
+    def power_state(self) -> str | None:
+        """`AC` or `battery`, as contexts say it."""
+        if self.powered is None:
+            return None
+        return "AC" if self.powered else "battery"
+
+
+def parse_battery(text: str) -> BatteryReading:
+    """Read the first block of the dump: whole keys, the first of equal ones.
+
+    Vendors add blocks with the same words, sentences with a colon, and lines without any.
+
+    Source:
+        AOSP BatteryService.dumpInternal.
+    """
+    refused = refusal(text)
+    if refused is not None:
+        return BatteryReading(state="unknown", why=refused)
+    fields = _fields(text)
+    if not {"level", "status", "present", "temperature"} & fields.keys():
+        return BatteryReading(state="unknown", why=raw_words(text))
+    tenths = _integer(fields.get("temperature"))
+    believed = tenths is not None and BELIEVED_TENTHS[0] <= tenths <= BELIEVED_TENTHS[1]
+    faked = "UPDATES STOPPED" in text
+    status = _integer(fields.get("status"))
+    return BatteryReading(
+        state="faked" if faked else "value",
+        temp_c=tenths / TENTHS_PER_C if believed and tenths is not None else None,
+        level_pct=_level_pct(fields),
+        charging=status == CHARGING if status in STATUSES else None,
+        powered=_powered(fields),
+        voltage_mv=_positive(fields.get("voltage")),
+        current_ma=_current_ma(_integer(fields.get("current now"))),
+        charge_counter_uah=_positive(fields.get("charge counter")),
+        why="UPDATES STOPPED"
+        if faked
+        else None
+        if believed
+        else f"temperature: {fields.get('temperature', 'no line')}",
+    )
+
+
+def _fields(text: str) -> dict[str, str]:
+    """Read `key: value` lines of the first block; the next header ends it."""
+    fields: dict[str, str] = {}
+    for line in lines_of(text):
+        key, colon, value = line.partition(":")
+        key, value = key.strip().lower(), value.strip()
+        if not colon:
+            continue
+        if not value and fields and HEADER.fullmatch(key):
+            break
+        fields.setdefault(key, value)
+    return fields
+
+
+def _integer(text: str | None) -> int | None:
+    return int(text) if text is not None and re.fullmatch(r"[+-]?\d+", text) else None
+
+
+def _positive(text: str | None) -> int | None:
+    value = _integer(text)
+    return value if value is not None and value > 0 else None
+
+
+def _level_pct(fields: dict[str, str]) -> float | None:
+    level, scale = _integer(fields.get("level")), _positive(fields.get("scale")) or 100
+    return 100 * level / scale if level is not None and 0 <= level <= scale else None
+
+
+def _powered(fields: dict[str, str]) -> tuple[str, ...] | None:
+    told = {source: fields[f"{source} powered"] for source in SOURCES if f"{source} powered" in fields}
+    return tuple(source for source, word in told.items() if word == "true") if told else None
+
+
+def _current_ma(value: int | None) -> float | None:
+    if value is None:
+        return None
+    return value / 1000 if abs(value) >= MICROAMPERE_FROM else float(value)

@@ -1,0 +1,88 @@
+"""Clocks of a phone's processors: one script that asks, one function that reads the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_devperf.sensor.reading import State, lines_of, raw_words
+
+FILES = (
+    "scaling_cur_freq",
+    "scaling_min_freq",
+    "scaling_max_freq",
+    "cpuinfo_max_freq",
+    "scaling_governor",
+    "related_cpus",
+)
+"""What is read of each policy. Source: Linux Documentation/admin-guide/pm/cpufreq.rst."""
+
+POLICIES = 16
+"""Policies asked for by number: listing the folder may be forbidden while reading a file is not."""
+
+CLOCK_SCRIPT = f"""\
+n=0
+while [ $n -lt {POLICIES} ]; do
+  for f in {" ".join(FILES)}; do
+    if {{ read -r v < /sys/devices/system/cpu/cpufreq/policy$n/$f; }} 2>/dev/null; then echo "policy$n $f $v"; fi
+  done
+  n=$((n + 1))
+done"""
+"""Prints `policy0 scaling_cur_freq 1804800` per readable file; the shell reads them itself, without a process each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockReading:
+    """Clocks by policy (`policy0`), in kHz."""
+
+    state: State
+    cur_khz: Mapping[str, int] = field(default_factory=dict)
+    min_khz: Mapping[str, int] = field(default_factory=dict)
+    max_khz: Mapping[str, int] = field(default_factory=dict)
+    """The cap now: heat, power saving, fixed performance or the vendor's idle default set it."""
+    hardware_max_khz: Mapping[str, int] = field(default_factory=dict)
+    governors: Mapping[str, str] = field(default_factory=dict)
+    cpus: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """CPUs of each policy, those that are offline too."""
+    why: str | None = None
+
+    @property
+    def governor(self) -> str | None:
+        """All governors, each once, joined with commas."""
+        return ",".join(dict.fromkeys(self.governors.values())) or None
+
+
+def parse_clocks(text: str) -> ClockReading:
+    """Read the answer of `CLOCK_SCRIPT`; unknown where no policy could be read."""
+    found: dict[str, dict[str, str]] = {name: {} for name in FILES}
+    for line in lines_of(text):
+        match = re.fullmatch(r"(policy\d+) (\w+) (\S.*)", line.strip())
+        if match and match[2] in found:
+            found[match[2]][match[1]] = match[3]
+    max_khz = _khz(found["scaling_max_freq"])
+    cur_khz = _khz(found["scaling_cur_freq"])
+    if not max_khz and not cur_khz:
+        return ClockReading(state="unknown", why=raw_words(text))
+    return ClockReading(
+        state="value",
+        cur_khz=cur_khz,
+        min_khz=_khz(found["scaling_min_freq"]),
+        max_khz=max_khz,
+        hardware_max_khz=_khz(found["cpuinfo_max_freq"]),
+        governors=found["scaling_governor"],
+        cpus={policy: tuple(map(int, re.findall(r"\d+", text))) for policy, text in found["related_cpus"].items()},
+    )
+
+
+def capped(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
+    """Find the policies whose cap is lower than it was, with the cap now in kHz.
+
+    >>> capped({"policy0": 1800000, "policy4": 2400000}, {"policy0": 1800000, "policy4": 1600000})
+    {'policy4': 1600000}
+    """
+    return {policy: khz for policy, khz in now.items() if khz < before.get(policy, khz)}
+
+
+def _khz(words: Mapping[str, str]) -> dict[str, int]:
+    return {policy: int(word) for policy, word in words.items() if word.isdigit() and int(word) > 0}

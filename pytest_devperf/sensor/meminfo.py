@@ -1,0 +1,70 @@
+"""Memory of a process on a phone: `dumpsys meminfo PID` and `/proc/PID/smaps_rollup`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pytest_devperf.sensor.reading import State, raw_words, refusal
+
+BYTES_PER_KB = 1024
+
+TOTALS = (
+    # Android 11 and later, one line of the App Summary.
+    r"TOTAL PSS:\s*(?P<pss>[\d,]+)(?:\s+TOTAL RSS:\s*(?P<rss>[\d,]+))?(?:\s+TOTAL SWAP[^:\n]*:\s*(?P<swap>[\d,]+))?",
+    # Android 6 to 10.
+    r"^\s*TOTAL:\s*(?P<pss>[\d,]+)(?:\s+TOTAL SWAP[^:\n]*:\s*(?P<swap>[\d,]+))?",
+    # The table, all that native processes have: its first column is the proportional size.
+    r"^\s*TOTAL\s+(?P<pss>[\d,]+)\b",
+)
+"""Where the sum stands, best first. Source: AOSP ActivityThread.dumpMemInfoTable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryReading:
+    """Sizes of one process in bytes."""
+
+    state: State
+    pss_bytes: int | None = None
+    """Proportional set size: shared pages divided among those who share them."""
+    rss_bytes: int | None = None
+    swap_bytes: int | None = None
+    why: str | None = None
+
+
+def parse_meminfo(text: str) -> MemoryReading:
+    """Read the dump; a process that is gone is unknown, though the command succeeds."""
+    if "No process found" in text:
+        return MemoryReading(state="unknown", why=raw_words(text))
+    for pattern in TOTALS:
+        found = re.search(pattern, text, re.MULTILINE)
+        if found:
+            sizes = found.groupdict()
+            return MemoryReading(
+                state="value",
+                pss_bytes=_bytes(sizes.get("pss")),
+                rss_bytes=_bytes(sizes.get("rss")),
+                swap_bytes=_bytes(sizes.get("swap")),
+            )
+    return MemoryReading(state="unknown", why=refusal(text) or raw_words(text))
+
+
+def parse_smaps_rollup(text: str) -> MemoryReading:
+    """Read the sums of `/proc/PID/smaps_rollup`; reading it stalls the process, so never beside timed rounds.
+
+    Source:
+        Linux Documentation/ABI/testing/procfs-smaps_rollup.
+    """
+    sizes = dict(re.findall(r"^(Rss|Pss|SwapPss):\s+(\d+) kB", text, re.MULTILINE))
+    if "Pss" not in sizes:
+        return MemoryReading(state="unknown", why=refusal(text) or raw_words(text))
+    return MemoryReading(
+        state="value",
+        pss_bytes=_bytes(sizes["Pss"]),
+        rss_bytes=_bytes(sizes.get("Rss")),
+        swap_bytes=_bytes(sizes.get("SwapPss")),
+    )
+
+
+def _bytes(kilobytes: str | None) -> int | None:
+    return None if kilobytes is None else int(kilobytes.replace(",", "")) * BYTES_PER_KB
