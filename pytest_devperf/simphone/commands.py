@@ -1,0 +1,239 @@
+"""Android's own commands: what they answer, and what they change.
+
+A pure table of functions: words and state in, text and new fields of the state out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_devperf.simphone import dumps
+from pytest_devperf.simphone.mishap import Mishap
+from pytest_devperf.simphone.personality import Personality
+from pytest_devperf.simphone.physics import State
+
+FAILED = 255
+"""What `cmd` returns where a service says -1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One call of a command, and all it may look at."""
+
+    words: tuple[str, ...]
+    """Its arguments, without its own name."""
+    person: Personality
+    mishap: Mishap
+    state: State
+    serial: str
+    used_kib: int = 0
+    """Space taken on the phone's storage."""
+    memory: Callable[[int], tuple[int, int, int] | None] = lambda _pid: None
+    """Process id -> (PSS, RSS, swapped PSS) in KiB; None where there is no such process."""
+
+    def shifted(self) -> Asked:
+        """The same call without its first word."""
+        return Asked(
+            words=self.words[1:],
+            person=self.person,
+            mishap=self.mishap,
+            state=self.state,
+            serial=self.serial,
+            used_kib=self.used_kib,
+            memory=self.memory,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the caller sees, and what becomes of the phone."""
+
+    out: str = ""
+    err: str = ""
+    code: int = 0
+    change: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the state that are other from now on."""
+
+
+def answer(name: str, asked: Asked) -> Answer:
+    """Answer a command by its name."""
+    command = COMMANDS.get(name)
+    if command is None:
+        return Answer(err=f"{name}: inaccessible or not found\n", code=127)
+    return command(asked)
+
+
+def _dumpsys(asked: Asked) -> Answer:
+    service, rest = (asked.words[0], asked.words[1:]) if asked.words else ("", ())
+    if service == "battery" and rest:
+        return _battery_service(asked.shifted())
+    printers: dict[str, Callable[[], str]] = {
+        "thermalservice": lambda: dumps.format_thermalservice(asked.person, asked.state),
+        "battery": lambda: dumps.format_battery(asked.person, asked.state),
+        "power": lambda: dumps.format_power(asked.state),
+        "meminfo": lambda: _meminfo(asked, rest),
+        "deviceidle": lambda: "  mState=ACTIVE\n  mDeepEnabled=true\n",
+    }
+    printer = printers.get(service)
+    # The return code is 0 either way: only the text tells a missing service.
+    return Answer(out=printer() if printer else f"Can't find service: {service}\n")
+
+
+def _meminfo(asked: Asked, rest: Sequence[str]) -> str:
+    word = next((word for word in rest if not word.startswith("-")), "")
+    sizes = asked.memory(int(word)) if word.isdigit() else None
+    if sizes is None:
+        return f"No process found for: {word}\n"
+    return dumps.format_meminfo(asked.person, int(word), *sizes)
+
+
+def _battery_service(asked: Asked) -> Answer:
+    """`dumpsys battery VERB` and `cmd battery VERB`: what the framework believes, not the current that flows."""
+    words = [word for word in asked.words if word != "-f"]
+    if words == ["unplug"]:
+        return Answer(change={"updates_stopped": True, "plugged": False})
+    if words == ["reset"]:
+        return Answer(change={"updates_stopped": False, "plugged": True, "faked_battery_c": None})
+    if words[:2] == ["set", "temp"] and len(words) == 3:  # noqa: PLR2004 - the verb, the key and its value
+        return Answer(change={"updates_stopped": True, "faked_battery_c": int(words[2]) / 10})
+    if words[:2] == ["set", "level"] and len(words) == 3:  # noqa: PLR2004 - the verb, the key and its value
+        return Answer(change={"updates_stopped": True, "level_percent": float(words[2])})
+    return Answer(out="Battery service (battery) commands:\n  set|unplug|reset\n", code=FAILED)
+
+
+def _cmd(asked: Asked) -> Answer:
+    service = asked.words[0] if asked.words else ""
+    services = {
+        "battery": _battery_service,
+        "power": _power_service,
+        "thermalservice": _thermal_service,
+        "package": _package,
+        "settings": _settings,
+    }
+    if service in services and not (service == "thermalservice" and asked.person.thermal is None):
+        return services[service](asked.shifted())
+    return Answer(err=f"cmd: Can't find service: {service}\n", code=20)
+
+
+def _power_service(asked: Asked) -> Answer:
+    words = asked.words
+    if words[:1] != ("set-fixed-performance-mode-enabled",) or not asked.person.fixed_performance:
+        return Answer(out="Power manager (power) commands:\n  help\n    Print this help text.\n", code=FAILED)
+    if asked.mishap.pinning == "refused" or asked.person.emulator:
+        return Answer(
+            err="Failed to set FIXED_PERFORMANCE mode\nThe Power HAL of this device does not offer it\n", code=FAILED
+        )
+    wanted = len(words) > 1 and words[1] == "true"
+    return Answer(change={} if asked.mishap.pinning == "ignored" else {"pinned": wanted})
+
+
+def _thermal_service(asked: Asked) -> Answer:
+    words = asked.words
+    if words[:1] == ("override-status",) and len(words) > 1 and words[1].isdigit():
+        return Answer(change={"status_override": int(words[1])})
+    if words == ("reset",):
+        return Answer(change={"status_override": None})
+    return Answer(out="Thermal service commands:\n  override-status STATUS\n  reset\n", code=FAILED)
+
+
+def _package(asked: Asked) -> Answer:
+    verb = asked.words[0] if asked.words else ""
+    if verb in {"install", "uninstall", "install-create", "install-commit"}:
+        return Answer(out="Success\n")
+    if verb in {"list", "path"}:
+        return Answer(out="", code=0 if verb == "list" else 1)
+    return Answer(err=f"Unknown command: {verb}\n", code=FAILED)
+
+
+def _getprop(asked: Asked) -> Answer:
+    facts = dumps.properties(asked.person, asked.state, asked.serial)
+    if not asked.words:
+        return Answer(out=dumps.format_getprop(facts))
+    standard = asked.words[1] if len(asked.words) > 1 else ""
+    return Answer(out=f"{facts.get(asked.words[0], standard)}\n")
+
+
+def _setprop(asked: Asked) -> Answer:
+    key, value = (*asked.words, "", "")[:2]
+    if key.startswith("ro."):
+        return Answer(err=f"Failed to set property '{key}' to '{value}'.\nSee dmesg for error reason.\n", code=1)
+    return Answer(change={"settings": {**asked.state.settings, f"property/{key}": value}})
+
+
+def _settings(asked: Asked) -> Answer:
+    verb, space, key, value = (*asked.words, "", "", "", "")[:4]
+    full = f"{space}/{key}"
+    if verb == "get":
+        return Answer(out=f"{asked.state.settings.get(full, 'null')}\n")
+    if verb == "put":
+        return _written(asked, full, value)
+    if verb == "delete":
+        left = {name: text for name, text in asked.state.settings.items() if name != full}
+        return Answer(out=f"Deleted {len(asked.state.settings) - len(left)} rows\n", change={"settings": left})
+    if verb == "list":
+        mine = {k.partition("/")[2]: v for k, v in asked.state.settings.items() if k.startswith(f"{space}/")}
+        return Answer(out="".join(f"{name}={mine[name]}\n" for name in sorted(mine)))
+    return Answer(err=f"Invalid command: {verb}\n", code=FAILED)
+
+
+def _written(asked: Asked, key: str, value: str) -> Answer:
+    change: dict[str, Any] = {"settings": {**asked.state.settings, key: value}}
+    if key == "global/low_power":
+        change["battery_saver"] = value == "1"
+    return Answer(change=change)
+
+
+_STAY_ON = {"true": "15", "false": "0", "ac": "1", "usb": "2", "wireless": "4", "dock": "8"}
+"""What `svc power stayon` writes: bits of BatteryManager's kinds of power."""
+
+
+def _svc(asked: Asked) -> Answer:
+    if asked.words[:2] == ("power", "stayon") and len(asked.words) > 2:  # noqa: PLR2004 - and its argument
+        value = _STAY_ON.get(asked.words[2])
+        if value is not None:
+            answered = _written(asked, "global/stay_on_while_plugged_in", value)
+            lit = {"screen_on": True} if value != "0" and asked.state.plugged else {}
+            return Answer(change={**answered.change, **lit})
+    return Answer(out="Available commands:\n    power\n", code=1)
+
+
+def _input(asked: Asked) -> Answer:
+    keys = {"KEYCODE_WAKEUP": True, "224": True, "KEYCODE_SLEEP": False, "223": False}
+    if asked.words[:1] == ("keyevent",) and len(asked.words) > 1 and asked.words[1] in keys:
+        return Answer(change={"screen_on": keys[asked.words[1]]})
+    return Answer()
+
+
+def _df(asked: Asked) -> Answer:
+    total = asked.person.storage_kib
+    return Answer(out=dumps.format_df(asked.used_kib + total // 3, total, full=asked.mishap.disk_full))
+
+
+def _am(asked: Asked) -> Answer:
+    verb = asked.words[0] if asked.words else ""
+    if verb in {"start", "start-activity", "startservice", "instrument"}:
+        return Answer(err="Error type 3\nError: Activity class does not exist.\n", code=1)
+    return Answer()
+
+
+COMMANDS: Mapping[str, Callable[[Asked], Answer]] = {
+    "am": _am,
+    "cmd": _cmd,
+    "df": _df,
+    "dumpsys": _dumpsys,
+    "getprop": _getprop,
+    "id": lambda _asked: Answer(out="uid=2000(shell) gid=2000(shell) groups=2000(shell) context=u:r:shell:s0\n"),
+    "input": _input,
+    "logcat": lambda _asked: Answer(out="--------- beginning of main\n"),
+    "nproc": lambda asked: Answer(out=f"{asked.person.body.cores}\n"),
+    "package": _package,
+    "pm": _package,
+    "setprop": _setprop,
+    "settings": _settings,
+    "svc": _svc,
+    "whoami": lambda _asked: Answer(out="shell\n"),
+    "wm": lambda _asked: Answer(),
+}
+"""Every command the phone answers itself; all others are this machine's own."""

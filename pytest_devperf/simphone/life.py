@@ -1,0 +1,93 @@
+"""A phone's state over time: the one thing here that changes, behind one lock."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+from pytest_devperf.errors import UsageError
+from pytest_devperf.simphone import physics
+from pytest_devperf.simphone.mishap import Mishap
+from pytest_devperf.simphone.personality import Personality
+from pytest_devperf.simphone.physics import State
+
+NS_PER_S = 1_000_000_000
+
+
+class Life:
+    """A phone that lives: its time is real time times `speed`, plus jumps.
+
+    Args:
+        person: The family it belongs to.
+        mishap: What goes wrong with it.
+        speed: Seconds that pass on the phone per real second.
+    """
+
+    def __init__(self, person: Personality, mishap: Mishap, speed: float = 1.0) -> None:
+        if speed <= 0:
+            raise UsageError(f"a simulated phone cannot live at speed {speed}", "name a number above 0")
+        self.person = person
+        self.mishap = mishap
+        self.speed = speed
+        self._lock = threading.Lock()
+        self._seen_ns = time.monotonic_ns()
+        self._load_cores = 0.0
+        self._slower = 1.0
+        ambient_c = person.body.ambient_c
+        self._state = State(
+            die_c=ambient_c + 6.0,
+            skin_c=ambient_c + 4.5,
+            battery_c=ambient_c + 4.2,
+            shown_battery_c=ambient_c + 4.2,
+            status_override=mishap.status_override,
+            updates_stopped=mishap.battery_override_c is not None,
+            faked_battery_c=mishap.battery_override_c,
+        )
+
+    def look(self) -> State:
+        """Let the time pass that has passed, and tell the state."""
+        with self._lock:
+            return self._catch_up()
+
+    def advance(self, seconds: float, load_cores: float = 0.0) -> State:
+        """Let time pass at once.
+
+        Args:
+            seconds: Time on the phone.
+            load_cores: Cores' worth of work meanwhile.
+        """
+        with self._lock:
+            self._catch_up()
+            self._state = physics.advance(self._state, self.person.body, seconds, load_cores)
+            return self._state
+
+    def change(self, **fields: Any) -> State:  # noqa: ANN401 - fields of State, checked by replace()
+        """Change fields of the state: pull the cable, warm the skin, write a setting."""
+        with self._lock:
+            self._state = replace(self._catch_up(), **fields)
+            return self._state
+
+    def work(self, load_cores: float) -> None:
+        """Say how many cores are busy from now on."""
+        with self._lock:
+            self._catch_up()
+            self._load_cores = load_cores
+
+    def slow_down(self, factor: float) -> None:
+        """Make all work take this many times as long, whatever the clocks do."""
+        with self._lock:
+            self._slower = factor
+
+    def slowdown(self, cpus: frozenset[int] | None = None) -> float:
+        """How many times as long work takes now, against the best the phone can do."""
+        with self._lock:
+            return self._slower * physics.slowdown(self._catch_up(), self.person.body, cpus)
+
+    def _catch_up(self) -> State:
+        now_ns = time.monotonic_ns()
+        passed_s = (now_ns - self._seen_ns) / NS_PER_S * self.speed
+        self._seen_ns = now_ns
+        self._state = physics.advance(self._state, self.person.body, passed_s, self._load_cores)
+        return self._state

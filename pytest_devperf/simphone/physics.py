@@ -1,0 +1,237 @@
+"""How a phone warms, throttles and drains: arithmetic over time, and nothing else.
+
+Three bodies exchange heat: the die (seconds), the skin (minutes) and the battery (minutes, and read only
+now and then). Power follows load and clock, the skin's thresholds give the thermal status, and the status
+caps the clock. Every function takes a state and hands out the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+STEP_S = 0.5
+"""Longest step of integration: a tenth of the fastest body's time constant, so that Euler stays stable."""
+
+POWER_EXPONENT = 2.2
+"""Power over clock: between 2 and 3 on real cores, since voltage falls with the clock but not to nothing."""
+
+HYSTERESIS_C = 1.0
+"""A thermal status falls only this far below its threshold; real thermal configurations use 1 to 2 °C."""
+
+SEVERITIES = 7
+"""Thermal statuses run from 0 (none) to 6 (shutdown)."""
+
+MILLI = 1000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """One frequency policy and its cores."""
+
+    cpus: tuple[int, ...]
+    """Its cores; the first one names the policy."""
+    steps_khz: tuple[int, ...]
+    """Clocks it can run at, rising."""
+    pinned_khz: int
+    """Its cap in fixed-performance mode."""
+    watts: float
+    """Power of one core at the highest clock."""
+    idle_cap_khz: int | None = None
+    """A vendor's own cap while nothing asks for more; None for none."""
+
+    @property
+    def policy(self) -> str:
+        """The folder's name."""
+        return f"policy{self.cpus[0]}"
+
+    def cap_khz(self, fraction: float) -> int:
+        """The highest step that is within a fraction of the highest clock."""
+        allowed = [step for step in self.steps_khz if step <= self.steps_khz[-1] * fraction + 1]
+        return allowed[-1] if allowed else self.steps_khz[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """What a phone is made of, as far as heat is concerned."""
+
+    clusters: tuple[Cluster, ...]
+    skin_limits_c: tuple[float, ...] = (37.0, 39.5, 42.0, 45.0, 48.0, 52.0)
+    """Skin temperature from which status 1, 2, … 6 holds."""
+    caps: tuple[float, ...] = (1.0, 0.92, 0.78, 0.62, 0.45, 0.35, 0.3)
+    """Share of the highest clock that each status allows."""
+    silent_cap_c: float | None = None
+    """Skin temperature from which the clock is capped without a status; None for never."""
+    ambient_c: float = 23.0
+    die_j_per_k: float = 3.0
+    """Heat capacity of the die and its package."""
+    skin_j_per_k: float = 90.0
+    battery_j_per_k: float = 55.0
+    die_to_skin_w_per_k: float = 0.22
+    die_to_battery_w_per_k: float = 0.04
+    skin_to_battery_w_per_k: float = 0.12
+    skin_to_air_w_per_k: float = 0.28
+    battery_to_air_w_per_k: float = 0.08
+    idle_watts: float = 0.35
+    charging_watts: float = 0.9
+    """Heat that charging leaves in the battery."""
+    battery_refresh_s: float = 20.0
+    """How often the battery's temperature is read anew."""
+    battery_wh: float = 17.0
+
+    @property
+    def cores(self) -> int:
+        """How many cores there are."""
+        return sum(len(cluster.cpus) for cluster in self.clusters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """A phone at one moment."""
+
+    at_s: float = 0.0
+    """Time since it was switched on."""
+    die_c: float = 29.0
+    skin_c: float = 27.5
+    battery_c: float = 27.0
+    shown_battery_c: float = 27.0
+    """The battery's temperature when it was last read."""
+    shown_at_s: float = 0.0
+    level_percent: float = 82.0
+    plugged: bool = True
+    """Whether the cable gives power."""
+    status: int = 0
+    """Thermal status, 0 to 6."""
+    load_cores: float = 0.0
+    """Cores' worth of work done in the last step, of all cores."""
+    busy_s: float = 0.0
+    """Core-seconds of work done so far."""
+    pinned: bool = False
+    """Whether fixed-performance mode holds the clocks."""
+    screen_on: bool = True
+    battery_saver: bool = False
+    status_override: int | None = None
+    """A thermal status set by hand; it is what the phone tells, the heat goes on as it does."""
+    updates_stopped: bool = False
+    """Whether the battery's readings were set by hand."""
+    faked_battery_c: float | None = None
+    """The battery temperature set by hand; None for the last one read."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """What was written by `settings put`, `namespace/key` -> value. Replaced, never changed in place."""
+
+
+def advance(state: State, body: Body, seconds: float, load_cores: float) -> State:
+    """Let time go by under a constant load.
+
+    Args:
+        state: The phone before.
+        body: What it is made of.
+        seconds: Time that passes, 0 or more.
+        load_cores: Cores' worth of work, 0 to the number of cores; biggest cores are used first.
+    """
+    left = max(0.0, seconds)
+    while left > 0.0:
+        step_s = min(STEP_S, left)
+        state = _step(state, body, step_s, min(load_cores, float(body.cores)))
+        left -= step_s
+    return state
+
+
+def _step(state: State, body: Body, step_s: float, load_cores: float) -> State:
+    """Exchange heat for one short step."""
+    die_skin = (state.die_c - state.skin_c) * body.die_to_skin_w_per_k
+    die_battery = (state.die_c - state.battery_c) * body.die_to_battery_w_per_k
+    skin_battery = (state.skin_c - state.battery_c) * body.skin_to_battery_w_per_k
+    skin_air = (state.skin_c - body.ambient_c) * body.skin_to_air_w_per_k
+    battery_air = (state.battery_c - body.ambient_c) * body.battery_to_air_w_per_k
+    watts = power_w(state, body, load_cores)
+    charging_w = body.charging_watts if state.plugged and state.level_percent < 100.0 else 0.0
+    die_c = state.die_c + (watts - die_skin - die_battery) * step_s / body.die_j_per_k
+    skin_c = state.skin_c + (die_skin - skin_battery - skin_air) * step_s / body.skin_j_per_k
+    gained_w = die_battery + skin_battery + charging_w - battery_air
+    battery_c = state.battery_c + gained_w * step_s / body.battery_j_per_k
+    at_s = state.at_s + step_s
+    fresh = at_s - state.shown_at_s >= body.battery_refresh_s
+    return replace(
+        state,
+        at_s=at_s,
+        die_c=die_c,
+        skin_c=skin_c,
+        battery_c=battery_c,
+        shown_battery_c=battery_c if fresh else state.shown_battery_c,
+        shown_at_s=at_s if fresh else state.shown_at_s,
+        level_percent=_level(state, body, watts, step_s),
+        status=_status(state.status, skin_c, body),
+        load_cores=load_cores,
+        busy_s=state.busy_s + load_cores * step_s,
+    )
+
+
+def power_w(state: State, body: Body, load_cores: float) -> float:
+    """Power that the die turns into heat; the biggest cores take the load first."""
+    watts, left = body.idle_watts, load_cores
+    for cluster, cap_khz in reversed(tuple(zip(body.clusters, caps_khz(state, body), strict=True))):
+        cores = min(left, float(len(cluster.cpus)))
+        watts += cores * cluster.watts * (cap_khz / cluster.steps_khz[-1]) ** POWER_EXPONENT
+        left -= cores
+    return watts
+
+
+def caps_khz(state: State, body: Body) -> tuple[int, ...]:
+    """What `scaling_max_freq` says, one number per cluster: the lowest of all caps that hold."""
+    fraction = body.caps[state.status]
+    if body.silent_cap_c is not None and state.skin_c >= body.silent_cap_c:
+        fraction = min(fraction, body.caps[2])
+    caps = []
+    for cluster in body.clusters:
+        cap = cluster.cap_khz(fraction)
+        if state.pinned:
+            cap = min(cap, cluster.pinned_khz)
+        elif cluster.idle_cap_khz is not None and state.load_cores < 1.0:
+            cap = min(cap, cluster.idle_cap_khz)
+        caps.append(cap)
+    return tuple(caps)
+
+
+def clocks_khz(state: State, body: Body) -> tuple[int, ...]:
+    """What `scaling_cur_freq` says: the lowest step when idle, the cap under load; a pinned clock stays."""
+    clocks, left = [], state.load_cores
+    for cluster, cap_khz in reversed(tuple(zip(body.clusters, caps_khz(state, body), strict=True))):
+        share = min(1.0, left / len(cluster.cpus))
+        busy = 1.0 if state.pinned else min(1.0, share * len(cluster.cpus))
+        left = max(0.0, left - len(cluster.cpus))
+        wanted = cluster.steps_khz[0] + busy * (cap_khz - cluster.steps_khz[0])
+        clocks.append(min((s for s in cluster.steps_khz if s <= cap_khz), key=lambda step: abs(step - wanted)))
+    return tuple(reversed(clocks))
+
+
+def slowdown(state: State, body: Body, cpus: frozenset[int] | None = None) -> float:
+    """How much longer work takes than at the biggest core's highest clock, 1 or more.
+
+    Args:
+        state: The phone now; its idle cap is lifted as soon as work begins.
+        body: What it is made of.
+        cpus: Cores the work may run on; None for all. The fastest of them counts.
+    """
+    working = replace(state, load_cores=max(1.0, state.load_cores))
+    speeds = [
+        cap_khz * cluster.watts**0.5
+        for cluster, cap_khz in zip(body.clusters, caps_khz(working, body), strict=True)
+        if cpus is None or cpus & frozenset(cluster.cpus)
+    ]
+    best = max(cluster.steps_khz[-1] * cluster.watts**0.5 for cluster in body.clusters)
+    # A bigger core does more per cycle and takes more power for it; the root of the power is a fair share.
+    return best / max(speeds) if speeds else 1.0
+
+
+def _status(before: int, skin_c: float, body: Body) -> int:
+    """Raise the status at its threshold, lower it only when the skin is clearly below."""
+    reached = sum(skin_c >= limit for limit in body.skin_limits_c)
+    kept = sum(skin_c >= limit - HYSTERESIS_C for limit in body.skin_limits_c)
+    return max(reached, min(before, kept))
+
+
+def _level(state: State, body: Body, watts: float, step_s: float) -> float:
+    """Charge or drain; a full phone on the cable stays full."""
+    charge_w = 5.0 if state.plugged else 0.0  # a computer's port gives about 5 W
+    gained_wh = (charge_w - watts) * step_s / 3600.0
+    return min(100.0, max(1.0, state.level_percent + 100.0 * gained_wh / body.battery_wh))

@@ -1,0 +1,133 @@
+"""The `reverse:` and `tcp:` services: ports of the phone towards the computer, and the other way.
+
+The simulated phone shares the loopback of the machine it runs on. A reverse from the port on which the
+computer's own server already listens therefore needs no listener of ours: whoever connects reaches it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+
+from pytest_devperf.simphone.daemon import Link, Stream, StreamClosedError
+
+READ_BYTES = 32 * 1024
+
+
+class Reverses:
+    """The reverses of one phone; they end with the link that ordered them."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, tuple[Link, str, asyncio.Server | None]] = {}
+
+    async def serve(self, stream: Stream, order: str) -> None:
+        """Carry out one order: `forward:`, `killforward:`, `killforward-all` or `list-forward`."""
+        verb, _, rest = order.partition(":")
+        self._forget_lost()
+        if verb == "forward":
+            reply = await self._forward(stream.link, rest)
+        elif verb == "killforward":
+            reply = b"OKAY" if self._kill(rest) else _failure(f"listener '{rest}' not found")
+        elif verb == "killforward-all":
+            for rule in tuple(self._rules):
+                self._kill(rule)
+            reply = b"OKAY"
+        elif verb == "list-forward":
+            rules = (f"host {phone} {computer}\n" for phone, (_link, computer, _server) in self._rules.items())
+            reply = _text("".join(rules))
+        else:
+            reply = _failure(f"unknown order {verb}")
+        await stream.write(reply)
+
+    async def close(self) -> None:
+        """Stop listening everywhere."""
+        for rule in tuple(self._rules):
+            self._kill(rule)
+
+    async def _forward(self, link: Link, rest: str) -> bytes:
+        phone, _, computer = rest.removeprefix("norebind:").partition(";")
+        kind, _, number = phone.partition(":")
+        if kind != "tcp" or not number.isdigit() or not computer:
+            return _failure(f"cannot listen on {phone}")
+        if phone in self._rules:
+            if rest.startswith("norebind:"):
+                return _failure(f"cannot rebind {phone}")
+            self._kill(phone)
+        try:
+            server = await asyncio.start_server(_Connector(link, computer).take, "127.0.0.1", int(number))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or phone != computer:
+                return _failure(f"cannot bind {phone}: {error.strerror}")
+            self._rules[phone] = (link, computer, None)
+            return b"OKAY"
+        port = int(server.sockets[0].getsockname()[1])
+        self._rules[f"tcp:{port}"] = (link, computer, server)
+        return b"OKAY" + (_text(str(port)) if number == "0" else b"")
+
+    def _kill(self, phone: str) -> bool:
+        rule = self._rules.pop(phone, None)
+        if rule is not None and rule[2] is not None:
+            rule[2].close()
+        return rule is not None
+
+    def _forget_lost(self) -> None:
+        for phone, (link, _computer, _server) in tuple(self._rules.items()):
+            if link.lost:
+                self._kill(phone)
+
+
+class _Connector:
+    """Carries every connection to a port of the phone over to the computer."""
+
+    def __init__(self, link: Link, computer: str) -> None:
+        self._link = link
+        self._computer = computer
+
+    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry one connection."""
+        try:
+            stream = await self._link.open(self._computer)
+        except StreamClosedError:
+            writer.close()
+            return
+        await _carry(stream, reader, writer)
+
+
+async def serve_tcp(stream: Stream, port: int) -> None:
+    """Connect to a port of the phone, as `adb forward` asks."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    await _carry(stream, reader, writer)
+
+
+async def _carry(stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass bytes both ways until either side ends."""
+
+    async def upwards() -> None:
+        with contextlib.suppress(StreamClosedError, OSError):
+            while data := await reader.read(READ_BYTES):
+                await stream.write(data)
+
+    async def downwards() -> None:
+        with contextlib.suppress(OSError):
+            while data := await stream.read():
+                writer.write(data)
+                await writer.drain()
+
+    ways = {asyncio.ensure_future(upwards()), asyncio.ensure_future(downwards())}
+    try:
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for way in ways:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
+        await stream.close()
+        writer.close()
+
+
+def _text(text: str) -> bytes:
+    return f"{len(text):04x}{text}".encode()
+
+
+def _failure(words: str) -> bytes:
+    return b"FAIL" + _text(words)

@@ -1,0 +1,130 @@
+"""A genuine adb server of our own: started for a simulated phone, ended by its process id, seen by nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from pytest_devperf.errors import TargetError, UsageError
+
+START_S = 8.0
+"""Longest wait for the server; it takes 0.1 s, and an older adb that looks for cables first 3 s."""
+
+ANSWER_S = 20.0
+"""Longest wait for one answer: connecting to a phone that says nothing takes adb 10 s."""
+
+
+def adb_program() -> str:
+    """Find adb: `$ADBUTILS_ADB_PATH`, then PATH, then the one that came with adbutils.
+
+    Raises:
+        UsageError: There is none.
+    """
+    named = os.environ.get("ADBUTILS_ADB_PATH") or shutil.which("adb")
+    if named:
+        return named
+    import adbutils
+
+    try:
+        return str(adbutils.adb_path())
+    except RuntimeError:
+        raise UsageError("there is no adb on this machine", "install Android's platform-tools, or set PATH") from None
+
+
+class AdbServer:
+    """A server on a port of its own, which looks for no cable, no network and no emulator.
+
+    Used in a with-block; several simulated phones may share one.
+    """
+
+    def __init__(self) -> None:
+        self.port = 0
+        self._home = ""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> AdbServer:
+        """Start it and wait until it answers."""
+        program = adb_program()
+        self._home = tempfile.mkdtemp(prefix="devperf-adb-")
+        self.port = _free_port()
+        # HOME: its keys; TMPDIR: its log. ADB_USB=0 keeps it off every real phone, and spares the 3 s it would look.
+        environment = {
+            **os.environ,
+            "HOME": self._home,
+            "TMPDIR": self._home,
+            "ADB_USB": "0",
+            "ADB_MDNS": "0",
+            "ADB_MDNS_OPENSCREEN": "0",
+            "ADB_LOCAL_TRANSPORT_MAX_PORT": "0",
+        }
+        self._process = subprocess.Popen(
+            [program, "-L", f"tcp:localhost:{self.port}", "nodaemon", "server"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # a Ctrl-C in the terminal is for us; we end the server ourselves
+        )
+        try:
+            self._wait(program)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_about: object) -> None:
+        """End it."""
+        self.stop()
+
+    def connect(self, address: str) -> str:
+        """Connect to a phone; the server's own words come back."""
+        return self.ask(f"host:connect:{address}")
+
+    def disconnect(self, address: str) -> None:
+        """Forget a phone, if it is still known."""
+        with contextlib.suppress(TargetError, OSError):
+            self.ask(f"host:disconnect:{address}")
+
+    def ask(self, service: str) -> str:
+        """Put one question to the server.
+
+        Raises:
+            TargetError: It refuses.
+        """
+        with socket.create_connection(("127.0.0.1", self.port), timeout=ANSWER_S) as connection:
+            connection.sendall(f"{len(service):04x}{service}".encode())
+            with connection.makefile("rb") as answers:
+                okay = answers.read(4) == b"OKAY"
+                text = answers.read(int(answers.read(4) or b"0", 16)).decode("utf-8", "replace")
+        if not okay:
+            raise TargetError(f"the adb server refused {service}", text.strip() or "see its log")
+        return text
+
+    def stop(self) -> None:
+        """End it by its process id."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+            self._process = None
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _wait(self, program: str) -> None:
+        until_s = time.monotonic() + START_S
+        assert self._process is not None
+        while self._process.poll() is None and time.monotonic() < until_s:
+            with contextlib.suppress(OSError, ValueError, TargetError):
+                self.ask("host:version")
+                return
+            time.sleep(0.02)
+        raise TargetError(f"{program} did not start a server on port {self.port}", "see that it runs: `adb version`")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
