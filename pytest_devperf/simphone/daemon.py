@@ -23,7 +23,7 @@ from pytest_devperf.simphone.wire import (
 )
 
 Service = Callable[["Stream"], Awaitable[None]]
-Finder = Callable[["Link", str], "Service | None"]
+Finder = Callable[[str], "Service | None"]
 """Service name (`shell:ls`) -> what serves it; None is refused."""
 
 CHUNK_BYTES = 64 * 1024
@@ -208,7 +208,7 @@ class Link:
 
     async def _serve(self, packet: Packet) -> None:
         name = packet.data.rstrip(b"\0").decode("utf-8", "surrogateescape")
-        service = self.daemon.find(self, name)
+        service = self.daemon.find(name)
         if service is None:
             await self.send(Packet(CLSE, 0, packet.arg0))
             return

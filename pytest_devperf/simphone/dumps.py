@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_devperf.simphone.personality import Personality, Sensor, ThermalForm, host_abi
-from pytest_devperf.simphone.physics import SEVERITIES, State, caps_khz, clocks_khz
+from pytest_devperf.simphone.physics import FULL_PERCENT, SEVERITIES, State, caps_khz, clocks_khz
 
 SKIN = 3
 
@@ -59,8 +59,7 @@ def _cooling(person: Personality, state: State) -> list[str]:
 def _thresholds(person: Personality, form: ThermalForm) -> list[str]:
     if form.thresholds == "none":
         return []
-    hot = [float("nan"), *person.body.skin_limits_c]
-    numbers = ", ".join("NaN" if limit != limit else f"{limit}" for limit in hot)  # noqa: PLR0124 - NaN differs from itself
+    numbers = ", ".join(["NaN", *map(str, person.body.skin_limits_c)])
     nothing = ", ".join(["NaN"] * SEVERITIES)
     lines = ["Temperature static thresholds from HAL:"]
     for sensor in (s for s in person.sensors if s.kind == SKIN):
@@ -86,7 +85,8 @@ def format_battery(person: Personality, state: State) -> str:
     if state.updates_stopped:
         lines.append("  (UPDATES STOPPED -- use 'reset' to restart)")
     level = round(state.level_percent)
-    charging = 5 if state.level_percent >= 100 else 2 if state.plugged else 3  # noqa: PLR2004 - per cent; BatteryManager's full, charging, discharging
+    # BatteryManager's numbers: full, charging, discharging
+    charging = 5 if state.level_percent >= FULL_PERCENT else 2 if state.plugged else 3
     fields = [f"{name} powered: {_java(state.plugged and name == powered)}" for name in form.sources]
     fields += [
         "Max charging current: 500000",

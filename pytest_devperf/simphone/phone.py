@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, final
 
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.simphone.family import personality_named
@@ -27,6 +27,7 @@ START_S = 10.0
 NS_PER_S = 1_000_000_000
 
 
+@final
 class SimPhone:
     """A phone that is switched on: it listens, and its state can be looked at and changed.
 

@@ -21,7 +21,7 @@ HYSTERESIS_C = 1.0
 SEVERITIES = 7
 """Thermal statuses run from 0 (none) to 6 (shutdown)."""
 
-MILLI = 1000.0
+FULL_PERCENT = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ def _step(state: State, body: Body, step_s: float, load_cores: float) -> State:
     skin_air = (state.skin_c - body.ambient_c) * body.skin_to_air_w_per_k
     battery_air = (state.battery_c - body.ambient_c) * body.battery_to_air_w_per_k
     watts = power_w(state, body, load_cores)
-    charging_w = body.charging_watts if state.plugged and state.level_percent < 100.0 else 0.0
+    charging_w = body.charging_watts if state.plugged and state.level_percent < FULL_PERCENT else 0.0
     die_c = state.die_c + (watts - die_skin - die_battery) * step_s / body.die_j_per_k
     skin_c = state.skin_c + (die_skin - skin_battery - skin_air) * step_s / body.skin_j_per_k
     gained_w = die_battery + skin_battery + charging_w - battery_air
@@ -234,4 +234,4 @@ def _level(state: State, body: Body, watts: float, step_s: float) -> float:
     """Charge or drain; a full phone on the cable stays full."""
     charge_w = 5.0 if state.plugged else 0.0  # a computer's port gives about 5 W
     gained_wh = (charge_w - watts) * step_s / 3600.0
-    return min(100.0, max(1.0, state.level_percent + 100.0 * gained_wh / body.battery_wh))
+    return min(FULL_PERCENT, max(1.0, state.level_percent + FULL_PERCENT * gained_wh / body.battery_wh))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -120,10 +121,8 @@ class Sandbox:
     def end_processes(self) -> None:
         """End what still runs here, each by its process id."""
         for pid in self._left_running():
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
 
     def remove(self) -> None:
         """Take everything away."""
@@ -135,11 +134,9 @@ class Sandbox:
 
         mine = []
         for process in psutil.process_iter():
-            try:
+            with contextlib.suppress(psutil.Error, OSError):  # gone meanwhile, or somebody else's
                 if process.environ().get("DEVPERF_SIM_CONTROL") == str(self.control):
                     mine.append(process.pid)
-            except (psutil.Error, OSError):
-                continue
         return mine
 
     def _write_stubs(self) -> None:

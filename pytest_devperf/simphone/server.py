@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from typing import final
 
 from pytest_devperf.errors import TargetError, UsageError
 
@@ -36,6 +37,7 @@ def adb_program() -> str:
         raise UsageError("there is no adb on this machine", "install Android's platform-tools, or set PATH") from None
 
 
+@final
 class AdbServer:
     """A server on a port of its own, which looks for no cable, no network and no emulator.
 

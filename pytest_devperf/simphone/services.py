@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from pytest_devperf.simphone.commands import Asked, answer
-from pytest_devperf.simphone.daemon import Daemon, Link, Service, Stream
+from pytest_devperf.simphone.daemon import Daemon, Service, Stream
 from pytest_devperf.simphone.dumps import sys_files
 from pytest_devperf.simphone.life import Life
 from pytest_devperf.simphone.reverse import Reverses, serve_tcp
@@ -72,7 +72,7 @@ class Services:
         for pipe in (self._pipe, *self._replies.values()):
             os.close(pipe)
 
-    def find(self, link: Link, name: str) -> Service | None:
+    def find(self, name: str) -> Service | None:
         """Find the service that an OPEN asks for; None refuses it."""
         kind, _, rest = name.partition(":")
         word, *options = kind.split(",")

@@ -96,7 +96,10 @@ def _located(files: Files, path: str, look: Callable[[Path], os.stat_result]) ->
 def _names(files: Files, path: str) -> list[tuple[Path, bytes]]:
     try:
         folder = files.locate(path)
-        return [(folder / name, os.fsencode(name)) for name in (".", "..", *sorted(os.listdir(folder)))]
+        return [
+            (folder / name, os.fsencode(name))
+            for name in (".", "..", *sorted(entry.name for entry in folder.iterdir()))
+        ]
     except OSError:
         return []
 
@@ -130,44 +133,48 @@ async def _send_v2(stream: Stream, files: Files, path: str) -> None:
 
 async def _receive_file(stream: Stream, files: Files, path: str, mode: int) -> None:
     """Write what comes; after a failure keep taking blocks, as the phone's own daemon does."""
-    problem = _first_problem(files, path)
-    blocks = bytearray()
-    total = 0
+    push = _Push(files, path)
     while True:
         name, size = _WORD.unpack(await stream.read_exactly(_WORD.size))
         if name == b"DONE":
             break
-        data = await stream.read_exactly(size)
-        total += len(data)
-        if problem is None:
-            blocks += data
-            problem = _told(files, total)
-            if problem:
-                await _fail(stream, problem)
-        elif total == len(data):
-            await _fail(stream, problem)
-    if problem is None:
-        problem = _write(files.locate(path), bytes(blocks), mode, size)
-    elif total:
+        told = push.problem
+        push.take(await stream.read_exactly(size))
+        if push.problem is not None and told is None:
+            await _fail(stream, push.problem)
+    if push.problem is not None:
         return  # told already
+    problem = push.check() or _write(files.locate(path), bytes(push.data), mode, size)
     if problem:
         await _fail(stream, problem)
     else:
         await stream.write(_WORD.pack(b"OKAY", 0))
 
 
-def _first_problem(files: Files, path: str) -> str | None:
-    if not files.writable(path):
-        return f"couldn't create file: Permission denied ({path})"
-    return None
+class _Push:
+    """A file that arrives."""
 
+    def __init__(self, files: Files, path: str) -> None:
+        self.data = bytearray()
+        self.problem: str | None = None
+        self._files = files
+        self._path = path
 
-def _told(files: Files, total: int) -> str | None:
-    try:
-        files.received(total)
-    except OSError as error:
-        return f"couldn't write to file: {error.strerror}"
-    return None
+    def take(self, block: bytes) -> None:
+        """Keep one block, or find why not."""
+        if self.problem is None:
+            self.data += block
+            self.problem = self.check()
+
+    def check(self) -> str | None:
+        """Why it cannot be kept; None while it can."""
+        if not self._files.writable(self._path):
+            return f"couldn't create file: Permission denied ({self._path})"
+        try:
+            self._files.received(len(self.data))
+        except OSError as error:
+            return f"couldn't write to file: {error.strerror}"
+        return None
 
 
 def _write(where: Path, data: bytes, mode: int, changed_s: int) -> str | None:
