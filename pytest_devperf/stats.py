@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 FEWEST_FOR_QUARTILES = 5
 """Values below which quartiles say nothing: with four, each quartile is all but a single value."""
@@ -143,7 +144,7 @@ def smallest_step(values: Iterable[float]) -> float | None:
     Differences within the rounding of a double are none.
     """
     ranked = sorted(set(values))
-    steps = [high - low for low, high in zip(ranked, ranked[1:], strict=False) if high - low > SAME * abs(high)]
+    steps = [high - low for low, high in pairwise(ranked) if high - low > SAME * abs(high)]
     return min(steps, default=None)
 
 
@@ -173,9 +174,7 @@ def regularised_beta(a: float, b: float, x: float) -> float:
         return 1.0
     if x > (a + 1) / (a + b + 2):  # the fraction converges fast only below
         return 1 - regularised_beta(b, a, 1 - x)
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    )
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
     return front * _beta_fraction(a, b, x) / a
 
 

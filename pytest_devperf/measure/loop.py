@@ -93,8 +93,7 @@ def run_start(  # noqa: PLR0913 - what it measures, then four switches that are 
     early = enough(share.earlier_ns, share.bound_ns, plan if share.converge else None)
     if early is not None or share.rounds <= 0:
         return _stretch(runner, share, (), stop=early or "done", inner_loops=share.inner_loops or 1)
-    given = share.inner_loops if share.inner_loops is not None else (1 if share.fixed else None)
-    warmth = settle(runner, plan.warmup, given, process=share.process)
+    warmth = settle(runner, plan.warmup, share.inner_loops, process=share.process)
     fitted = _fit(runner, share, plan, warmth, rest_s)
     if fitted.needs_s is not None:
         return _stretch(

@@ -1,0 +1,68 @@
+"""What a baseline tells before anything is measured: how much to do, and where to stop."""
+
+from __future__ import annotations
+
+from pytest_devperf.compare.estimate import NotSamples
+from pytest_devperf.compare.gate import serving, unlike_metric
+from pytest_devperf.compare.history import Baseline
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.verdict import CONFIRM_SHARE, baseline_side, floor_of, threshold, tolerance_of
+from pytest_devperf.record.record import Measurement
+
+
+def early_bound_ns(
+    baseline: Baseline, metric_name: str, policy: Policy, planned_rounds: int, *, confirming: bool = False
+) -> float | None:
+    """Compute the bound below which no later round can turn a pass into a fail.
+
+    The minimum of round medians only falls. Once it is at or below what the baseline alone allows, the
+    verdict stands: the candidate's own IQR and clock can only widen the threshold.
+
+    Args:
+        baseline: The case's.
+        metric_name: A metric made of rounds.
+        policy: What the comparison is strict about.
+        planned_rounds: Rounds planned now over all starts; the baseline is cut to as many.
+        confirming: Whether a confirmation is measured: it has to find half the threshold.
+
+    Returns:
+        A median in ns per call; None where there is nothing to be certain of.
+    """
+    befores = _serving(baseline, metric_name, policy)
+    if not baseline.same_device or not befores or befores[0].kind != "rounds":
+        return None
+    try:
+        side = baseline_side(befores, planned_rounds, policy, anchor=False)
+    except NotSamples:
+        return None
+    if not side.judgeable:
+        return None
+    first = befores[0]
+    allowed = threshold(side, None, tolerance=tolerance_of(first, policy), floor=floor_of(first), policy=policy).value
+    return side.robust + (allowed * CONFIRM_SHARE if confirming else allowed)
+
+
+def pace_of(baseline: Baseline, metric_name: str, policy: Policy | None = None) -> tuple[int, int] | None:
+    """Read the iterations per round and the inner loops that a comparison has to keep to.
+
+    Args:
+        baseline: The case's.
+        metric_name: A metric made of rounds.
+        policy: What the comparison is strict about: which runs serve.
+
+    Returns:
+        None where the baseline does not hold the metric as rounds.
+    """
+    runs, _ = serving(baseline, policy or Policy())
+    for run in runs:
+        for measurement in run.record.metrics:
+            if measurement.name == metric_name and measurement.kind == "rounds" and measurement.samples_ns:
+                return run.record.iterations or len(measurement.samples_ns[0]), measurement.inner_loops or 1
+    return None
+
+
+def _serving(baseline: Baseline, metric_name: str, policy: Policy) -> list[Measurement]:
+    """Choose what `compare` will choose: the metric in every run that serves, alike the newest."""
+    runs, _ = serving(baseline, policy)
+    held = [each for run in runs for each in run.record.metrics if each.name == metric_name]
+    return [each for each in held if unlike_metric(held[0], each) is None]

@@ -1,0 +1,147 @@
+"""Setting a record beside its baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_devperf.compare.gate import Gate, check, unlike_metric
+from pytest_devperf.compare.history import Baseline, BaselineRun
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.verdict import Judged, judge
+from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.record.record import Change, Comparison, Measurement, Record, Verdict
+
+WORST_FIRST: tuple[Verdict, ...] = (
+    "regressed",
+    "incomparable",
+    "suspect",
+    "improved",
+    "within_noise",
+    "inconclusive",
+    "new",
+    "skipped",
+)
+"""A case has the first of these that one of its metrics has.
+
+`improved` stands before `within_noise`, which says that nothing was found; what was not judged stands last,
+so that it counts only where nothing else does.
+"""
+
+
+def compare(record: Record, baseline: Baseline | None, policy: Policy) -> Comparison:
+    """Compare a case with its baseline.
+
+    Args:
+        record: The case now; its suspects may carry a confirmation.
+        baseline: None makes it `new`.
+        policy: What the comparison is strict about.
+
+    Returns:
+        The verdict of its worst metric. `awaiting` where a confirmation would decide it.
+    """
+    if record.outcome != "passed":
+        return Comparison(verdict="skipped", reason=record.reason or f"the test {_ended(record)}")
+    if baseline is None or not baseline.runs:
+        return Comparison(verdict="new", reason="no baseline holds this case as a passed one")
+    gate = check(record, baseline, policy)
+    if gate.refusal is not None:
+        return Comparison(
+            verdict="incomparable",
+            baseline_runs=tuple(run.run_id for run in gate.runs or baseline.runs),
+            changes=tuple(_refused(each, gate.refusal) for each in record.metrics if each.name not in TOLD_ONLY),
+            reason=gate.refusal,
+            cautions=dict(gate.cautions),
+            notes=gate.notes,
+        )
+    return _compared(record, gate, policy)
+
+
+def _compared(record: Record, gate: Gate, policy: Policy) -> Comparison:
+    judged = [*_judged(record, gate.runs, policy), *_gone(record, gate.runs[0].record)]
+    verdict = worst(one.change.verdict for one in judged) if judged else "inconclusive"
+    cautions = dict(gate.cautions)
+    if any(one.one_start for one in judged):
+        cautions["one-start"] = "both sides have one process start: what process starts differ is not known"
+    return Comparison(
+        verdict=verdict,
+        baseline_runs=tuple(run.run_id for run in gate.runs),
+        changes=tuple(one.change for one in judged),
+        reason=_reason(verdict, [one.change for one in judged]),
+        awaiting=any(one.awaiting for one in judged),
+        cautions=cautions,
+        notes=(*gate.notes, *_told(gate.runs)),
+    )
+
+
+def worst(verdicts: Iterator[Verdict] | Sequence[Verdict]) -> Verdict:
+    """Choose the worst verdict; what was not judged counts only alone."""
+    return min(verdicts, key=WORST_FIRST.index)
+
+
+def _judged(record: Record, runs: Sequence[BaselineRun], policy: Policy) -> Iterator[Judged]:
+    """Judge every metric of a case that is compared."""
+    befores: list[dict[str, Measurement]] = [{each.name: each for each in run.record.metrics} for run in runs]
+    identity = record.run_context.anchor
+    same_anchor = identity is not None and all(run.record.run_context.anchor == identity for run in runs)
+    for measurement in record.metrics:
+        if measurement.name in TOLD_ONLY:
+            continue
+        held = [metrics[measurement.name] for metrics in befores if measurement.name in metrics]
+        if not held:
+            reason = "the baseline does not hold this metric"
+            yield Judged(change=_refused(measurement, reason, verdict="new"))
+            continue
+        different = unlike_metric(measurement, held[0])
+        if different is not None:
+            yield Judged(change=_refused(measurement, different))
+            continue
+        alike = [before for before in held if unlike_metric(held[0], before) is None]
+        yield judge(measurement, alike, policy, same_anchor=same_anchor, starts=record.processes)
+
+
+def _gone(record: Record, before: Record) -> Iterator[Judged]:
+    """Tell of metrics that the baseline holds and this run lacks: a gate that lost its metric must not look open."""
+    names = {each.name for each in record.metrics}
+    for measurement in before.metrics:
+        if measurement.name not in names and measurement.name not in TOLD_ONLY:
+            change = Change(
+                metric=measurement.name,
+                verdict="incomparable",
+                unit=measurement.unit,
+                better=measurement.better,
+                baseline=measurement.robust,
+                reason="the baseline holds this metric, this run does not",
+            )
+            yield Judged(change=change)
+
+
+def _refused(measurement: Measurement, reason: str, *, verdict: Verdict = "incomparable") -> Change:
+    return Change(
+        metric=measurement.name,
+        verdict=verdict,
+        unit=measurement.unit,
+        better=measurement.better,
+        candidate=measurement.robust,
+        reason=reason,
+    )
+
+
+def _reason(verdict: Verdict, changes: Sequence[Change]) -> str | None:
+    """Give the reason of a case that was not judged: that of its first metric with the same verdict."""
+    if not changes:
+        return "nothing was measured that is compared"
+    for change in changes:
+        if change.verdict == verdict and change.reason is not None:
+            return f"{change.metric}: {change.reason}"
+    return None
+
+
+def _told(runs: Sequence[BaselineRun]) -> Iterator[str]:
+    """Tell where the runs of a baseline are of different code."""
+    commits = {run.commit.id for run in runs if run.commit is not None and run.commit.id is not None}
+    if len(commits) > 1:
+        yield f"the baseline holds runs of {len(commits)} commits"
+
+
+def _ended(record: Record) -> str:
+    return {"failed": "failed", "error": "ended in an error", "skipped": "was skipped"}.get(record.outcome, "")

@@ -1,0 +1,209 @@
+"""Whether two measurements of a case may be compared at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pytest_devperf.compare.history import Baseline, BaselineRun
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.record.caution import CAUTIONS, refusing
+from pytest_devperf.record.record import Measurement, Record
+from pytest_devperf.sensor.context import RunContext
+
+KHZ_PER_MHZ = 1000
+
+CAP_SLACK = 0.01
+"""Relative difference of two frequency caps that is none: tables of the same chip round differently."""
+
+SOFTWARE = {"os": "os-changed", "python": "runtime-changed", "sdk": "runtime-changed", "driver": "runtime-changed"}
+"""Facts of `RunContext.env` that are told where they differ, and the caution of each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What stands between a record and its baseline."""
+
+    runs: tuple[BaselineRun, ...] = ()
+    """The runs that serve, newest first."""
+    refusal: str | None = None
+    """Why nothing is compared."""
+    cautions: Mapping[str, str] = field(default_factory=dict)
+    """What only the comparison sees: slug -> words."""
+    notes: tuple[str, ...] = ()
+    """What is told beside."""
+
+
+def serving(baseline: Baseline, policy: Policy) -> tuple[tuple[BaselineRun, ...], tuple[str, ...]]:
+    """Choose the runs of a baseline that can serve, whatever is compared with them.
+
+    The newest run without a refusing caution of its own leads; older ones serve where they may be compared
+    with it. Where every run carries such a caution the newest leads all the same, and the gate refuses.
+
+    Returns:
+        The runs, newest first, and a sentence for each that was left out.
+    """
+    if len(baseline.runs) <= 1:
+        return baseline.runs, ()
+    kind = baseline.device.kind
+    clean = [run for run in baseline.runs if not _refused(run.record.cautions, kind, policy)]
+    if not clean:
+        return baseline.runs[:1], ()
+    lead = clean[0]
+    kept: list[BaselineRun] = []
+    notes: list[str] = []
+    for run in baseline.runs:
+        reason = None if run is lead else _unlike(run.record, lead.record, kind, policy)
+        if reason is None:
+            kept.append(run)
+        else:
+            notes.append(f"baseline run of {run.taken_at} left out: {reason}")
+    return tuple(kept), tuple(notes)
+
+
+def check(record: Record, baseline: Baseline, policy: Policy) -> Gate:
+    """Decide whether a record may be compared with its baseline.
+
+    Another device, workload, pin state or other iterations are never compared. A refusing caution of either
+    side, or between both, refuses unless it is accepted.
+    """
+    if not baseline.same_device:
+        device = baseline.device
+        words = " ".join(word for word in (device.manufacturer, device.model) if word) or device.soc or device.kind
+        return Gate(refusal=f"the baseline is of another device ({words}, {device.fingerprint})")
+    runs, notes = serving(baseline, policy)
+    lead = runs[0].record
+    never = unlike(record, lead)
+    if never is not None:
+        return Gate(runs=runs, refusal=never, notes=notes)
+    kind = baseline.device.kind
+    cautions = dict(between(record, lead, policy))
+    refused = [
+        f"{slug} ({record.caution_notes.get(slug, CAUTIONS[slug].words)})"
+        for slug in _refused(record.cautions, kind, policy)
+    ]
+    refused += [
+        f"{slug} in the baseline ({lead.caution_notes.get(slug, CAUTIONS[slug].words)})"
+        for slug in _refused(lead.cautions, kind, policy)
+    ]
+    refused += [f"{slug} ({cautions[slug]})" for slug in _refused(cautions, kind, policy)]
+    return Gate(runs=runs, refusal=", ".join(refused) or None, cautions=cautions, notes=notes)
+
+
+def unlike(record: Record, before: Record) -> str | None:
+    """Tell what makes two records of a case different work, which nobody can accept away; None where nothing does."""
+    if record.workload.fingerprint != before.workload.fingerprint:
+        return f"the workload is another ({_workload_difference(record, before)})"
+    pinned, pinned_before = record.run_context.clock_state.pinned, before.run_context.clock_state.pinned
+    if pinned is not None and pinned_before is not None and pinned != pinned_before:
+        return f"clocks were {_pinned(pinned_before)} in the baseline and are {_pinned(pinned)} now"
+    now, then = record.iterations, before.iterations
+    if now is not None and then is not None and now != then:
+        return f"{then} iterations per round in the baseline, {now} now"
+    return None
+
+
+def unlike_metric(measurement: Measurement, before: Measurement) -> str | None:
+    """Tell what makes two measurements of a metric different work; None where nothing does."""
+    if (measurement.unit, measurement.better) != (before.unit, before.better):
+        return (
+            f"it was {before.unit or 'a bare number'}, {before.better} is better, in the baseline, and is "
+            f"{measurement.unit or 'a bare number'}, {measurement.better} is better, now"
+        )
+    if measurement.kind != "rounds" or before.kind != "rounds":
+        return None if measurement.kind == before.kind else f"it was measured as {before.kind} in the baseline"
+    now, then = measurement.inner_loops or 1, before.inner_loops or 1
+    if now != then:
+        return f"{then} inner loops in the baseline, {now} now"
+    width, width_before = _iterations(measurement), _iterations(before)
+    if width and width_before and width != width_before:
+        return f"{width_before} iterations per round in the baseline, {width} now"
+    return None
+
+
+def between(record: Record, before: Record, policy: Policy) -> Iterator[tuple[str, str]]:
+    """Name the cautions that only both records together show, refusing ones and told ones."""
+    now, then = record.run_context, before.run_context
+    yield from _clocks(now, then)
+    if now.power_state is not None and then.power_state is not None and now.power_state != then.power_state:
+        yield "power-changed", f"{then.power_state} in the baseline, {now.power_state} now"
+    if now.temp_start_c is not None and then.temp_start_c is not None:
+        apart_c = now.temp_start_c - then.temp_start_c
+        if abs(apart_c) > policy.hot_start_c:
+            yield "hot-start", f"started at {now.temp_start_c:.1f} °C, the baseline at {then.temp_start_c:.1f} °C"
+    yield from _software(record, before)
+    unknown = [name for name, here, there in _readings(now, then) if (here is None) != (there is None)]
+    if unknown:
+        yield "unknown-context", f"{', '.join(unknown)} known on one side only"
+
+
+def _clocks(now: RunContext, then: RunContext) -> Iterator[tuple[str, str]]:
+    """Compare frequency caps: a lower one on either side makes another machine."""
+    caps, caps_before = now.clock_state.max_khz, then.clock_state.max_khz
+    for policy in caps.keys() & caps_before.keys():
+        here, there = caps[policy], caps_before[policy]
+        if abs(here - there) > CAP_SLACK * max(here, there):
+            words = f"{policy} at most {here / KHZ_PER_MHZ:.0f} MHz, {there / KHZ_PER_MHZ:.0f} MHz in the baseline"
+            yield "clock-capped", words
+            return
+
+
+def _software(record: Record, before: Record) -> Iterator[tuple[str, str]]:
+    env, env_before = record.run_context.env, before.run_context.env
+    here, there = env.get("ep"), env_before.get("ep")
+    if here is not None and there is not None and here != there:
+        yield "provider-fell-back", f"{there} in the baseline, {here} now"
+    changed: dict[str, list[str]] = {}
+    for fact, slug in SOFTWARE.items():
+        here, there = env.get(fact), env_before.get(fact)
+        if here is not None and there is not None and here != there:
+            changed.setdefault(slug, []).append(f"{fact} {there} -> {here}")
+    for slug, words in changed.items():
+        yield slug, ", ".join(words)
+    model, model_before = record.workload.model_sha256, before.workload.model_sha256
+    if model is not None and model_before is not None and model != model_before:
+        yield "model-changed", f"sha256 {model_before[:8]}… -> {model[:8]}…"
+
+
+def _readings(now: RunContext, then: RunContext) -> Iterator[tuple[str, object, object]]:
+    """Pair the readings that a comparison rests on."""
+    yield "start temperature", now.temp_start_c, then.temp_start_c
+    yield "throttling", now.throttled, then.throttled
+    yield "power state", now.power_state, then.power_state
+    yield "pin state", now.clock_state.pinned, then.clock_state.pinned
+    yield "frequency caps", now.clock_state.max_khz or None, then.clock_state.max_khz or None
+
+
+def _unlike(record: Record, lead: Record, kind: str, policy: Policy) -> str | None:
+    """Tell why an older run does not serve beside the leading one."""
+    reason = unlike(record, lead)
+    if reason is not None:
+        return reason
+    slugs = (*record.cautions, *dict(between(record, lead, policy)))
+    return ", ".join(_refused(slugs, kind, policy)) or None
+
+
+def _refused(slugs: Mapping[str, str] | tuple[str, ...], kind: str, policy: Policy) -> tuple[str, ...]:
+    return refusing(slugs, kind=kind, strict_context=policy.strict_context, accept=policy.accept) if slugs else ()
+
+
+def _workload_difference(record: Record, before: Record) -> str:
+    """Say which part of the workload differs, as far as its facts tell."""
+    if record.workload.kind != before.workload.kind:
+        return f"{before.workload.kind} -> {record.workload.kind}"
+    for word, now, then in (
+        ("input", record.workload.inputs, before.workload.inputs),
+        ("fact", record.workload.facts, before.workload.facts),
+    ):
+        parts = [name for name in sorted(now.keys() | then.keys()) if now.get(name) != then.get(name)]
+        if parts:
+            return f"{word} {', '.join(map(repr, parts))}"
+    return f"fingerprint {before.workload.fingerprint} -> {record.workload.fingerprint}"
+
+
+def _iterations(measurement: Measurement) -> int | None:
+    return len(measurement.samples_ns[0]) if measurement.samples_ns else None
+
+
+def _pinned(state: bool) -> str:  # noqa: FBT001 - the one thing it puts into words
+    return "pinned" if state else "not pinned"

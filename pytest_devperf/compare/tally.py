@@ -1,0 +1,64 @@
+"""What all comparisons of a session come to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.record.record import Comparison, Verdict
+
+FALSE_ALARMS = {"proven": 0.003, "no-anchor": 0.012, "no-confirm": 0.05, "iqr": 0.087}
+"""Expected share of unchanged metrics that each rule calls regressed.
+
+Means over simulated devices with known truth (see `benchmarks/`): the default rule with one saved run, the
+same without an anchor, without a confirmation, and the literal rule.
+"""
+
+JUDGED: frozenset[Verdict] = frozenset({"regressed", "improved", "within_noise", "suspect"})
+"""Verdicts that a delta was judged for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Counts over the cases of a session."""
+
+    verdicts: Mapping[Verdict, int]
+    """Cases by verdict; a verdict that no case has is absent."""
+    cases: int
+    metrics: int
+    """Metrics that were judged."""
+    expected_false_alarms: float
+    """Regressions to expect among them if nothing had changed."""
+
+    @property
+    def compared(self) -> int:
+        """Cases for which a delta was judged."""
+        return sum(count for verdict, count in self.verdicts.items() if verdict in JUDGED)
+
+
+def tally(comparisons: Iterable[Comparison], policy: Policy) -> Tally:
+    """Count what became of the cases of a session.
+
+    Args:
+        comparisons: One per case.
+        policy: What the comparison was strict about: it sets the rate of false alarms.
+    """
+    known = list(comparisons)
+    metrics = sum(change.verdict in JUDGED for each in known for change in each.changes)
+    return Tally(
+        verdicts=Counter(each.verdict for each in known),
+        cases=len(known),
+        metrics=metrics,
+        expected_false_alarms=metrics * false_alarm_rate(policy),
+    )
+
+
+def false_alarm_rate(policy: Policy) -> float:
+    """Give the expected share of unchanged metrics that a policy calls regressed."""
+    if policy.rule == "iqr":
+        return FALSE_ALARMS["iqr"]
+    if not policy.confirm:
+        return FALSE_ALARMS["no-confirm"]
+    return FALSE_ALARMS["proven" if policy.anchor else "no-anchor"]

@@ -1,0 +1,111 @@
+"""A change in one sentence."""
+
+from __future__ import annotations
+
+from pytest_devperf.record.record import Change
+
+TIME_UNITS = ((1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns"))
+"""Units of time with their size in ms, largest first."""
+
+STOPPED = {
+    "confirm": "a second measurement did not find it again",
+    "starts": "process starts differ as much",
+    "anchor": "the machine as a whole was slower, by its anchor",
+    "unconfirmed": "not measured again",
+}
+"""Why a suspect is no regression, by the step that stopped it."""
+
+VERDICTS = {"within_noise": "within noise"}
+"""Verdicts whose word is not how people write it."""
+
+
+def sentence(change: Change) -> str:
+    """Say what became of a metric, its values in a unit that suits their size.
+
+    >>> sentence(Change(metric="latency", verdict="regressed", baseline=12.31, candidate=14.8, delta=2.49,
+    ...     delta_pct=20.23, decided_by="iqr", threshold=0.41, iqr_baseline=0.3, iqr_candidate=0.41, confirmed=True))
+    "latency regressed: 12.31 -> 14.80 ms (+20.2 %), beyond the run's IQR of 0.41 ms (3.3 %); confirmed"
+    """
+    head = f"{change.metric} {VERDICTS.get(change.verdict, change.verdict)}"
+    if change.baseline is None or change.candidate is None or change.delta_pct is None:
+        return f"{head}: {change.reason}" if change.reason else head
+    size, unit = unit_of(change)
+    values = f"{_number(change.baseline / size)} -> {_number(change.candidate / size)}"
+    parts = [f"{head}: {values}{_space(unit)} ({change.delta_pct:+.1f} %){_bounds(change)}"]
+    if change.reason:
+        parts.append(change.reason)
+    if change.stopped_by in STOPPED:
+        parts.append(STOPPED[change.stopped_by])
+    elif change.verdict == "regressed" and change.confirmed:
+        parts.append("confirmed")
+    return "; ".join(parts)
+
+
+def unit_of(change: Change) -> tuple[float, str]:
+    """Choose the unit that suits both values of a change: its size in the change's unit, and its name."""
+    return suited(min(abs(change.baseline or 0.0) or 1.0, abs(change.candidate or 0.0) or 1.0), change.unit)
+
+
+def suited(value: float, unit: str) -> tuple[float, str]:
+    """Choose the unit of a value: times are scaled to ns, µs, ms or s, others keep theirs.
+
+    >>> suited(0.0042, "ms")
+    (0.001, 'µs')
+    """
+    if unit != "ms":
+        return 1.0, unit
+    for size, name in TIME_UNITS:
+        if abs(value) >= size:
+            return size, name
+    return TIME_UNITS[-1]
+
+
+def format_value(value: float, unit: str) -> str:
+    """Write a value with its unit.
+
+    >>> format_value(0.41, "ms"), format_value(61.0, "MiB")
+    ('410.0 µs', '61.00 MiB')
+    """
+    size, name = suited(value, unit)
+    return f"{_number(value / size)}{_space(name)}"
+
+
+def _bounds(change: Change) -> str:
+    """Name the bound that was held against the delta; the IQR always, a larger one too."""
+    if change.threshold is None or change.iqr_baseline is None or change.iqr_candidate is None or not change.baseline:
+        return ""
+    iqr = max(change.iqr_baseline, change.iqr_candidate)
+    where = "beyond" if change.verdict in {"regressed", "improved", "suspect"} else "inside"
+    if where == "inside" and change.delta is not None and abs(change.delta) > change.threshold:
+        where = "no more than process starts or the machine differ, though beyond"
+    words = f"the run's IQR of {_with_share(iqr, change)}"
+    if change.decided_by == "tolerance":
+        words += f" and the tolerance of {_with_share(change.threshold, change)}"
+    elif change.decided_by == "tick":
+        words += f" and two ticks of the clock, {_with_share(change.threshold, change)}"
+    if where == "inside" and change.decided_by != "iqr":
+        words = words.partition(" and ")[2]
+    return f", {where} {words}"
+
+
+def _with_share(value: float, change: Change) -> str:
+    """Write a bound in the unit of the values, and in percent of the baseline."""
+    size, unit = unit_of(change)
+    share = 100 * value / abs(change.baseline or 1.0)
+    return f"{_number(value / size)}{_space(unit)} ({share:.1f} %)"
+
+
+def _number(value: float) -> str:
+    """Write a number with two decimals, fewer where it is large, two digits where it is small."""
+    size = abs(value)
+    if size >= 100_000:  # noqa: PLR2004 - six digits are no longer read one by one
+        return f"{value:.0f}"
+    if size >= 100:  # noqa: PLR2004 - four digits in all
+        return f"{value:.1f}"
+    if size >= 0.1 or not size:  # noqa: PLR2004 - two decimals show two digits
+        return f"{value:.2f}"
+    return f"{value:.2g}"
+
+
+def _space(unit: str) -> str:
+    return f" {unit}" if unit else ""
