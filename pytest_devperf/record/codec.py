@@ -76,7 +76,7 @@ def encode(document: Document) -> bytes:
         flaw = next(_flaws(run, durations=True), None)
         if flaw is not None:
             raise StoreError(f"a run document cannot be written: {flaw}", "this is a fault of the measurement")
-    plain = msgspec.to_builtins(document, str_keys=True, enc_hook=_foreign)
+    plain = msgspec.to_builtins(document, enc_hook=_foreign)
     for run in plain["runs"]:
         for case in run["cases"]:
             for metric in case["metrics"]:
@@ -121,7 +121,7 @@ def decode_heads(data: bytes, source: str) -> tuple[RunHead, ...]:
 
 def schema() -> dict[str, Any]:
     """Describe the document as a JSON Schema (2020-12)."""
-    found = msgspec.json.schema(_Wire)
+    found = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(_Wire)))  # tuples are lists in JSON
     definitions = found["$defs"]
     definitions["Document"] = definitions.pop("_Wire") | {
         "title": "Document",

@@ -87,6 +87,8 @@ class FolderStore:
         label = run.label
         if not label:
             raise StoreError("a run without a label cannot be kept", "name one with --devperf-save LABEL")
+        if label != label.encode(errors="replace").decode():  # bytes that are no UTF-8, from a command line
+            raise StoreError(f"the label {label!a} cannot be written down", "choose another with --devperf-save LABEL")
         run = changed(run, id=run.id or secrets.token_hex(4))
         data = encode(Document(runs=(run,)))
         shelf = self.path / _device_name(run.device) / safe_name(label)

@@ -1,0 +1,456 @@
+"""A store keeps what it was given, whole, and never answers with something else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from msgspec.structs import replace
+
+from pytest_devperf.errors import StoreError, UsageError
+from pytest_devperf.record.codec import encode
+from pytest_devperf.record.record import DeviceRecord, Document, Run
+from pytest_devperf.store.commit import read_commit
+from pytest_devperf.store.file import names_a_file, read_file, write_file
+from pytest_devperf.store.folder import FolderStore
+from pytest_devperf.store.generation import generation_for
+from pytest_devperf.store.open import open_store
+
+HOST = DeviceRecord(fingerprint="0123456789ab", kind="host", model="Board 7/B (rev. 2)")
+PHONE = DeviceRecord(fingerprint="ba9876543210", kind="android", model="Phone")
+FINGERPRINT = HOST.fingerprint
+
+
+def a_run(label="main", taken_at="2026-11-29T20:15:03Z", device=HOST, **fields) -> Run:
+    fields.setdefault("generation", taken_at)
+    return Run(label=label, taken_at=taken_at, devperf_version="0.1.0", device=device, **fields)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return FolderStore(tmp_path / "store")
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_saved_run_comes_back(store):
+    run = a_run(id="r1")
+
+    path = store.save(run)
+
+    assert store.runs(FINGERPRINT, "main") == (run,)
+    assert path.endswith("host-board-7-b-rev.-2-0123456789ab/main/2026-11-29T20-15-03Z-r1.json".replace("/", os.sep))
+    assert read_file(path).runs == (run,)
+
+
+def test_a_store_that_is_not_there_yet_is_empty(store):
+    assert store.shelves() == ()
+    assert store.runs(FINGERPRINT, "main") == ()
+    assert not store.path.exists()
+
+
+def test_the_first_save_leaves_a_note_on_whether_to_commit_the_folder(store):
+    store.save(a_run())
+
+    assert "Should this folder be committed?" in (store.path / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_note_that_somebody_changed_stays(store):
+    store.save(a_run())
+    (store.path / "README.md").write_text("ours", encoding="utf-8")
+
+    store.save(a_run())
+
+    assert (store.path / "README.md").read_text(encoding="utf-8") == "ours"
+
+
+def test_devices_and_labels_are_kept_apart_and_listed(store):
+    store.save(a_run("main"))
+    store.save(a_run("main", taken_at="2026-11-30T08:00:00Z"))
+    store.save(a_run("other"))
+    store.save(a_run("main", device=PHONE))
+
+    found = [(shelf.device, shelf.label, shelf.runs, shelf.newest) for shelf in store.shelves()]
+
+    assert found == [
+        (PHONE, "main", 1, "2026-11-29T20:15:03Z"),
+        (HOST, "main", 2, "2026-11-30T08:00:00Z"),
+        (HOST, "other", 1, "2026-11-29T20:15:03Z"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "..",
+        "../../outside",
+        "/etc/passwd",
+        "a\\b:c*?",
+        "con",
+        "NUL.txt",
+        "com1.json",
+        ".hidden",
+        "trailing. ",
+        "größe ✓ 名前",
+        "line\nbreak\x00",
+        "x" * 3000,
+        " ",
+    ],
+)
+def test_a_hostile_label_stays_inside_and_comes_back(store, label, tmp_path):
+    store.save(a_run(label))
+
+    assert [run.label for run in store.runs(FINGERPRINT, label)] == [label]
+    assert [shelf.label for shelf in store.shelves()] == [label]
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    assert all(path.name.isascii() and len(path.name) < 100 for path in store.path.rglob("*"))
+
+
+@pytest.mark.parametrize(("one", "other"), [("main", "Main"), ("a/b", "a-b"), ("a b", "a  b"), ("con", "label")])
+def test_labels_that_look_alike_to_a_file_system_are_different(store, one, other):
+    store.save(a_run(one, id="1"))
+    store.save(a_run(other, id="2"))
+
+    folders = [path.name.lower() for path in (store.path / store.paths(FINGERPRINT, one)[0].parent.parent).iterdir()]
+    assert len(set(folders)) == 2
+    assert [run.id for run in store.runs(FINGERPRINT, one)] == ["1"]
+
+
+def test_a_hostile_model_and_id_stay_inside(store, tmp_path):
+    device = replace(HOST, model="../../up", kind="a/b", fingerprint="../x")
+
+    store.save(a_run(device=device, id="../../../y"))
+
+    assert len(store.runs("../x", "main")) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+def test_runs_come_newest_first(store):
+    for day in (3, 1, 2):
+        store.save(a_run(taken_at=f"2026-11-0{day}T00:00:00Z", id=f"r{day}"))
+
+    assert [run.id for run in store.runs(FINGERPRINT, "main")] == ["r2", "r1", "r3"], "the order of saving"
+
+
+def test_two_saves_in_one_second_both_stay_the_later_first(store):
+    for number in range(12):
+        store.save(a_run(id=f"r{number}"))
+
+    assert [run.id for run in store.runs(FINGERPRINT, "main")] == [f"r{number}" for number in reversed(range(12))]
+
+
+def test_the_same_id_twice_overwrites_nothing(store):
+    store.save(a_run(id="same"))
+    store.save(a_run(id="same"))
+
+    assert len(store.runs(FINGERPRINT, "main")) == 2
+
+
+def test_only_the_newest_generation_is_read_when_it_is_wanted(store):
+    first = store.save(a_run(taken_at="2026-11-01T00:00:00Z", id="old"))
+    store.save(a_run(taken_at="2026-11-02T00:00:00Z", id="older"))
+    store.save(a_run(taken_at="2026-11-03T00:00:00Z", id="a"))
+    store.save(a_run(taken_at="2026-11-04T00:00:00Z", id="b", generation="2026-11-03T00:00:00Z"))
+    Path(first).write_text("never looked at", encoding="utf-8")
+
+    assert [run.id for run in store.runs(FINGERPRINT, "main", newest=True)] == ["b", "a"]
+
+
+@pytest.mark.parametrize("damage", ["truncate", "foreign", "empty", "other device", "two runs"])
+def test_a_damaged_newest_run_is_an_error_that_names_it_never_an_older_run(store, damage):
+    store.save(a_run(taken_at="2026-11-01T00:00:00Z"))
+    path = Path(store.save(a_run(taken_at="2026-11-02T00:00:00Z")))
+    whole = path.read_bytes()
+    two = encode(Document(runs=(a_run(), a_run())))
+    data = {"truncate": whole[:-20], "foreign": b'{"a": 1}', "empty": b"", "two runs": two}
+    path.write_bytes(data.get(damage, whole.replace(b"0123456789ab", b"ffffffffffff")))
+
+    with pytest.raises(StoreError, match="2026-11-02T00-00-00Z"):
+        store.runs(FINGERPRINT, "main")
+    with pytest.raises(StoreError, match="2026-11-02T00-00-00Z"):
+        store.runs(FINGERPRINT, "main", newest=True)
+
+
+def test_a_damaged_label_does_not_stand_in_the_way_of_another(store):
+    store.save(a_run("sound"))
+    Path(store.save(a_run("damaged"))).write_bytes(b"{")
+
+    assert len(store.runs(FINGERPRINT, "sound")) == 1
+    with pytest.raises(StoreError, match="damaged"):
+        store.shelves()
+
+
+def test_stray_files_are_left_alone(store):
+    name = Path(store.save(a_run(id="r1"))).name
+    folder = store.paths(FINGERPRINT, "main")[0].parent
+    for stray in (
+        "notes.txt",
+        f"{name}~",
+        f".{name}.swp",
+        ".x.json.1234.tmp",
+        "#a#",
+    ):
+        (folder / stray).write_text("not JSON")
+    (store.path / "stray").write_text("x")
+    (store.path / "__pycache__").mkdir()
+
+    assert [run.id for run in store.runs(FINGERPRINT, "main")] == ["r1"]
+    assert [shelf.runs for shelf in store.shelves()] == [1]
+
+
+def test_an_unreadable_run_is_named(store):
+    path = Path(store.save(a_run()))
+    path.unlink()
+    path.mkdir()  # which nobody can read as a file, root included
+
+    with pytest.raises(StoreError, match=r"2026-11-29T20-15-03Z-\w+\.json is a folder"):
+        store.runs(FINGERPRINT, "main")
+
+
+def test_a_run_without_a_label_is_refused(store):
+    with pytest.raises(StoreError, match="without a label"):
+        store.save(a_run(None))
+    assert not store.path.exists()
+
+
+def test_a_label_that_no_document_can_hold_is_refused(store):
+    with pytest.raises(StoreError, match="cannot be written down"):
+        store.save(a_run("caf\udce9"))
+    assert not store.path.exists()
+
+
+def test_a_run_that_cannot_be_written_as_json_leaves_nothing(store):
+    with pytest.raises(StoreError, match="not a finite number"):
+        store.save(a_run(settings={"x": float("nan")}))
+    assert not store.path.exists()
+
+
+@pytest.mark.parametrize("below", ["", "deeper/still"])
+def test_a_store_that_is_a_file_is_named_and_stays(tmp_path, below):
+    (tmp_path / "file").write_text("mine")
+    store = FolderStore(tmp_path / "file" / below)
+
+    for attempt in (store.check_writable, lambda: store.save(a_run())):
+        with pytest.raises(StoreError, match=r"file.*: name another"):
+            attempt()
+    assert (tmp_path / "file").read_text() == "mine"
+    assert files_below(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_closed_to_us_is_named(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        for attempt in (FolderStore(tmp_path).check_writable, FolderStore(tmp_path / "new").check_writable):
+            with pytest.raises(StoreError, match="permission denied"):
+                attempt()
+        with pytest.raises(StoreError, match="permission denied"):
+            FolderStore(tmp_path).save(a_run())
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_checking_leaves_no_trace(store, tmp_path):
+    store.check_writable()
+    assert list(tmp_path.iterdir()) == []
+
+    store.save(a_run())
+    before = files_below(tmp_path)
+    store.check_writable()
+    assert files_below(tmp_path) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are a POSIX matter")
+@pytest.mark.parametrize("first", [True, False])
+def test_a_full_disk_is_an_error_that_leaves_nothing_behind(tmp_path, first):
+    store = FolderStore(tmp_path / "store")
+    if not first:
+        store.save(a_run("main", id="kept"))
+    before = files_below(tmp_path)
+    program = """
+        import resource, sys
+        from pytest_devperf.errors import StoreError
+        from pytest_devperf.record.record import DeviceRecord, Run
+        from pytest_devperf.store.folder import FolderStore
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        device = DeviceRecord(fingerprint="0123456789ab", kind="host")
+        run = Run(label="main", taken_at="2026-12-01T00:00:00Z", devperf_version="0", device=device,
+                  settings={"long": "x" * 5000})
+        try:
+            FolderStore(sys.argv[1]).save(run)
+        except StoreError as error:
+            print(error)
+    """
+
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(store.path)], capture_output=True, text=True, check=True
+    )
+
+    assert f"{store.path} cannot be written (file too large): make room" in found.stdout
+    assert files_below(tmp_path) == before
+    assert store.path.exists() is not first
+
+
+def test_an_interrupt_while_writing_leaves_nothing_behind(store, tmp_path, monkeypatch):
+    def interrupted(descriptor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        store.save(a_run())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_in_use_is_waited_for_and_then_named(tmp_path):
+    store = FolderStore(tmp_path, lock_wait_s=0.05)
+    with (
+        FileLock(tmp_path / ".lock"),
+        pytest.raises(StoreError, match=r"being written by another process for over 0\.05 s"),
+    ):
+        store.save(a_run())
+
+    store.save(a_run())
+
+
+def test_savers_at_once_lose_nothing(store):
+    savers = [threading.Thread(target=FolderStore(store.path).save, args=(a_run(id=f"r{n}"),)) for n in range(8)]
+    for saver in savers:
+        saver.start()
+    for saver in savers:
+        saver.join()
+
+    assert sorted(run.id for run in store.runs(FINGERPRINT, "main")) == [f"r{n}" for n in range(8)]
+    assert not [name for name in files_below(store.path) if name.endswith(".tmp")]
+
+
+def test_a_save_starts_a_new_generation_and_append_joins_the_newest(store):
+    def saved(taken_at, *, append):
+        generation = generation_for(store, FINGERPRINT, "main", append=append, taken_at=taken_at)
+        store.save(a_run(taken_at=taken_at, generation=generation))
+        return generation
+
+    assert saved("2026-11-01T00:00:00Z", append=True) == "2026-11-01T00:00:00Z"
+    assert saved("2026-11-02T00:00:00Z", append=False) == "2026-11-02T00:00:00Z"
+    assert saved("2026-11-03T00:00:00Z", append=True) == "2026-11-02T00:00:00Z"
+    assert len(store.runs(FINGERPRINT, "main", newest=True)) == 2
+
+
+@pytest.mark.parametrize("taken_at", ["2026-11-29T20:15:03Z", "2020-01-01T00:00:00Z"])
+def test_a_new_generation_is_the_newest_in_the_same_second_and_by_a_clock_set_back(store, taken_at):
+    store.save(a_run(id="before"))
+
+    generation = generation_for(store, FINGERPRINT, "main", append=False, taken_at=taken_at)
+    store.save(a_run(taken_at=taken_at, generation=generation, id="after"))
+
+    assert generation == "2026-11-29T20:15:04Z"
+    assert [run.id for run in store.runs(FINGERPRINT, "main", newest=True)] == ["after"]
+
+
+def test_a_damaged_baseline_can_be_replaced_but_not_joined(store):
+    Path(store.save(a_run())).write_bytes(b"{")
+    wanted = {"store": store, "fingerprint": FINGERPRINT, "label": "main", "taken_at": "2026-12-01T00:00:00Z"}
+
+    assert generation_for(**wanted, append=False) == "2026-12-01T00:00:00Z"
+    with pytest.raises(StoreError):
+        generation_for(**wanted, append=True)
+
+
+@pytest.mark.parametrize(("spec", "place"), [(None, ".devperf"), ("kept/here", "kept/here"), ("file://x", "x")])
+def test_a_relative_store_lies_below_rootdir(tmp_path, spec, place):
+    assert open_store(spec, tmp_path).path == tmp_path / place
+
+
+def test_an_absolute_store_lies_where_it_says(tmp_path):
+    assert open_store(str(tmp_path / "s"), "/elsewhere").path == tmp_path / "s"
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(StoreError, match=r"there is no file .*nowhere\.json: name a run document"):
+        read_file(tmp_path / "nowhere.json")
+    with pytest.raises(UsageError, match="is a folder"):
+        read_file(tmp_path)
+    with pytest.raises(StoreError, match="cannot be read"):
+        read_file("a\0b.json")
+
+
+def test_a_document_is_written_with_its_folders_or_not_at_all(tmp_path):
+    write_file(tmp_path / "a" / "b" / "out.json", b"{}")
+    assert files_below(tmp_path) == [str(Path("a", "b", "out.json"))]
+
+    with pytest.raises(StoreError, match=r"out\.json is a file where a folder is needed"):
+        write_file(tmp_path / "a" / "b" / "out.json" / "deeper.json", b"{}")
+    with pytest.raises(StoreError, match="is a directory"):
+        write_file(tmp_path / "a", b"{}")
+    assert files_below(tmp_path) == [str(Path("a", "b", "out.json"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "file"), [("main", False), ("v1.2", False), ("main.json", True), ("./x", True), ("a/b", True)]
+)
+def test_a_word_means_a_file_where_it_looks_like_one(text, file):
+    assert names_a_file(text) is file
+
+
+def git(folder, *words):
+    who = ("-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "init.defaultBranch=trunk")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_no_commit_is_known_outside_a_repository(tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+
+    assert read_commit(tmp_path) is None
+    assert read_commit(tmp_path / "nowhere") is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_commit_is_known_without_git(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert read_commit(tmp_path) is None
+
+
+def test_a_commit_is_read_with_its_branch_and_changes(tmp_path):
+    git(tmp_path, "init")
+    assert read_commit(tmp_path).id is None
+
+    (tmp_path / "a.py").write_text("1")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "x")
+    (tmp_path / "untracked").write_text("")
+    clean = read_commit(tmp_path)
+    (tmp_path / "a.py").write_text("2")
+    changed = read_commit(tmp_path)
+    git(tmp_path, "checkout", "--detach")
+
+    assert (len(clean.id), clean.branch, clean.dirty) == (40, "trunk", False)
+    assert (changed.id, changed.dirty) == (clean.id, True)
+    assert read_commit(tmp_path).branch is None
+
+
+def test_a_git_that_hangs_is_not_waited_for(tmp_path, monkeypatch):
+    from pytest_devperf.store import commit
+
+    slow = tmp_path / "git"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(commit, "_PATIENCE_S", 0.1)
+
+    assert read_commit(tmp_path) is None
+
+
+def test_stored_files_are_documents_that_anybody_can_read(store):
+    path = store.save(a_run())
+
+    assert json.loads(Path(path).read_text(encoding="utf-8"))["schema"] == "pytest-devperf/1"
