@@ -13,6 +13,9 @@ from pytest_devperf.target.target import Clock
 
 NS_PER_S = 1e9
 
+HOST = "host"
+"""Kind of device whose package cools within seconds."""
+
 POLL_S = 5.0
 """Time between two looks: half the shortest refresh of a phone's battery temperature."""
 
@@ -94,8 +97,8 @@ def cool(
     look: Callable[[], Context],
     clock: Clock,
     *,
-    cooldown: Cooldown,
-    host: bool,
+    mode: Cooldown,
+    kind: str,
     floor_s: float = FLOOR_S,
     ceiling_s: float = CEILING_S,
 ) -> Iterator[Cooling]:
@@ -104,29 +107,31 @@ def cool(
     Args:
         look: Reads the sensors.
         clock: Waits; the only sleep.
-        cooldown: What is waited for.
-        host: Whether the device is a host, which `auto` keeps waiting only while it throttles.
+        mode: What is waited for.
+        kind: Of device: on a `host`, `auto` waits only while it throttles; on any other for a plateau.
         floor_s: Least wait for a plateau.
         ceiling_s: Longest wait for a plateau or a temperature.
 
     Yields:
         Each look; the last one is `done`. Nothing for `off`.
     """
-    if cooldown.mode == "off":
+    if mode.mode == "off":
         return
-    if cooldown.mode == "seconds":
-        yield from _for_seconds(look, clock, cooldown.seconds)
+    if mode.mode == "seconds":
+        yield from _for_seconds(look, clock, mode.seconds)
         return
+    host = kind == HOST
+    plateau = mode.mode == "auto" and not host
+    least_looks, least_s = (SETTLED_LOOKS, min(floor_s, ceiling_s)) if plateau else (1, 0.0)
     started_ns = clock.now_ns()
     looks: list[tuple[float, Context]] = []
     settled_looks = 0
     while True:
         waited_s = (clock.now_ns() - started_ns) / NS_PER_S
         looks.append((waited_s, look()))
-        settled = _settled(looks, cooldown, host=host)
+        settled = _settled(looks, mode, host=host)
         settled_looks = settled_looks + 1 if settled else 0
-        least_looks, least_s = (SETTLED_LOOKS, floor_s) if _is_plateau(cooldown, host=host) else (1, 0.0)
-        enough = settled_looks >= least_looks and waited_s >= min(least_s, ceiling_s)
+        enough = settled_looks >= least_looks and waited_s >= least_s
         timed_out = not enough and waited_s >= ceiling_s
         yield _cooling(looks, ceiling_s, settled=settled, timed_out=timed_out, done=enough or timed_out)
         if enough or timed_out:
@@ -148,18 +153,14 @@ def _for_seconds(look: Callable[[], Context], clock: Clock, seconds: float) -> I
     yield _cooling(looks, seconds, settled=True, timed_out=False, done=True)
 
 
-def _is_plateau(cooldown: Cooldown, *, host: bool) -> bool:
-    return cooldown.mode == "auto" and not host
-
-
-def _settled(looks: Sequence[tuple[float, Context]], cooldown: Cooldown, *, host: bool) -> bool:
+def _settled(looks: Sequence[tuple[float, Context]], mode: Cooldown, *, host: bool) -> bool:
     """Tell whether the latest look found what is waited for."""
     now = looks[-1][1]
     if now.throttled:
         return False
-    if cooldown.mode == "temp":
+    if mode.mode == "temp":
         # A device without a thermometer would wait for the ceiling and learn nothing from it.
-        return now.temp_c is None or now.temp_c <= cooldown.temp_c
+        return now.temp_c is None or now.temp_c <= mode.temp_c
     return host or _stands_still(looks)
 
 
