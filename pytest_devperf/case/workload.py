@@ -63,6 +63,8 @@ class Command:
     """Variables added to its environment."""
     units: Mapping[str, str] = field(default_factory=dict)
     """Units of values whose output names none."""
+    timeout_s: float = 1800.0
+    """Longest run of one start; half an hour is a tool that hangs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

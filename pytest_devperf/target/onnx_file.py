@@ -204,12 +204,9 @@ def read_schema(path: str) -> Schema:
         CaseError: There is no such file, or it is no ONNX model.
     """
     try:
-        with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            view = memoryview(mapped)
-            try:
-                return parse_schema(view)
-            finally:
-                view.release()
+        with Path(path).open("rb") as file:
+            # Not closed by hand: that fails while a view of it is left, and an exception's frames hold views.
+            return parse_schema(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
     except OSError as error:
         raise CaseError(f"cannot read model {path}: {error.strerror or error}", "check the path") from error
     except ValueError as error:

@@ -127,11 +127,11 @@ def _session_options(model: Model, ort: Any) -> Any:  # noqa: ANN401 - the runti
             continue
         if name not in valid:
             raise CaseError(f"onnxruntime's SessionOptions has no {name!r}", f"there are {', '.join(valid)}")
-        word = getattr(type(getattr(options, name)), value, value) if isinstance(value, str) else value
+        kind = type(getattr(options, name))
         try:
-            setattr(options, name, word)
+            setattr(options, name, getattr(kind, value, value) if isinstance(value, str) else value)
         except TypeError as error:
-            raise CaseError(f"session_options[{name!r}] cannot be {value!r}", str(error).splitlines()[0]) from error
+            raise CaseError(f"session_options[{name!r}] cannot be {value!r}", f"pass {kind.__name__}") from error
     return options
 
 

@@ -1,0 +1,110 @@
+"""Which parse function reads which tool's output."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_devperf.errors import CaseError
+from pytest_devperf.tool.output import Output
+
+Reader = Callable[[str], Output]
+
+PLACES: Mapping[str, str] = {
+    "lines": "pytest_devperf.tool.lines:parse_lines",
+    "json-lines": "pytest_devperf.tool.lines:parse_json_lines",
+    "benchmark_model": "pytest_devperf.tool.benchmark_model:parse_benchmark_model",
+    "onnxruntime_perf_test": "pytest_devperf.tool.onnxruntime_perf_test:parse_onnxruntime_perf_test",
+    "google-benchmark": "pytest_devperf.tool.google_benchmark:parse_google_benchmark",
+    "llama-bench": "pytest_devperf.tool.llama_bench:parse_llama_bench",
+    "benchncnn": "pytest_devperf.tool.benchncnn:parse_benchncnn",
+    "mnn": "pytest_devperf.tool.mnn:parse_mnn",
+    "executor_runner": "pytest_devperf.tool.executor_runner:parse_executor_runner",
+    "androidx": "pytest_devperf.tool.androidx:parse_androidx",
+    "trtexec": "pytest_devperf.tool.trtexec:parse_trtexec",
+    "hyperfine": "pytest_devperf.tool.hyperfine:parse_hyperfine",
+}
+"""`read=` name -> module and function; a tool's file is imported when its name is asked for."""
+
+NO_UNIT = "1"
+"""Unit of a value that has none: a plain number."""
+
+
+class _Readers(Mapping[str, Reader]):
+    """The parse functions by name, imported as they are asked for."""
+
+    def __getitem__(self, name: str) -> Reader:
+        module, _, function = PLACES[name].partition(":")
+        reader: Reader = getattr(importlib.import_module(module), function)
+        return reader
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+READERS: Mapping[str, Reader] = _Readers()
+
+
+def reader_of(read: str | Callable[[str], Any]) -> Callable[[str], Any]:
+    """Find the function that reads an output.
+
+    Raises:
+        CaseError: There is no reader of that name.
+    """
+    if not isinstance(read, str):
+        return read
+    if read not in READERS:
+        raise CaseError(
+            f"there is no reader {read!r}", f"pass a function text -> samples, or one of {', '.join(READERS)}"
+        )
+    return READERS[read]
+
+
+def parse_output(text: str, read: str | Callable[[str], Any], units: Mapping[str, str] | None = None) -> Output:
+    """Read what a tool printed.
+
+    Args:
+        text: All of it.
+        read: A reader's name, or a function that takes the text and gives an `Output` or ns per iteration.
+        units: Units of values whose output names none.
+
+    Raises:
+        CaseError: It cannot be read, or there is nothing in it.
+    """
+    reader = reader_of(read)
+    try:
+        output = as_output(reader(text))
+    except CaseError:
+        raise
+    except Exception as error:
+        name = read if isinstance(read, str) else getattr(read, "__qualname__", "the reader")
+        raise CaseError(f"{name} cannot read the output", f"{type(error).__name__}: {error}") from error
+    if not (output.samples_ns or output.series_ns or output.values):
+        raise CaseError("the output holds no duration and no value", "look at what the tool printed")
+    values = {
+        name: value if value.unit else replace(value, unit=(units or {}).get(name, NO_UNIT))
+        for name, value in output.values.items()
+    }
+    return replace(output, values=values)
+
+
+def as_output(given: object) -> Output:
+    """Take an `Output` as it is, and a sequence of numbers as the ns of each iteration.
+
+    Raises:
+        CaseError: It is neither.
+    """
+    if isinstance(given, Output):
+        return given
+    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
+        samples_ns = tuple(given)
+        if all(isinstance(each, (int, float)) and not isinstance(each, bool) for each in samples_ns):
+            return Output(samples_ns=samples_ns)
+    raise CaseError(
+        f"the reader gave {type(given).__qualname__}", "return an Output, or a sequence of ns, one per iteration"
+    )
