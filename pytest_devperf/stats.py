@@ -108,22 +108,21 @@ def centres_and_widths(rows: Iterable[Sequence[float]]) -> tuple[list[float], li
     """
     centres: list[float] = []
     widths: list[float] = []
+    size = half = low = high = 0
+    low_part = high_part = 0.0
     for row in rows:
         ranked = sorted(row)
-        size = len(ranked)
-        half = size >> 1
+        if len(ranked) != size:  # rounds of one run are alike, so where the quartiles lie is found once
+            size = len(ranked)
+            half = size >> 1
+            low, low_part = _place(size, 0.25)
+            high, high_part = _place(size, 0.75)
         centres.append(ranked[half] if size & 1 else (ranked[half - 1] + ranked[half]) / 2)
         if size == 1:
             widths.append(0.0)
             continue
-        low, low_part = _place(size, 0.25)
-        high, high_part = _place(size, 0.75)
-        widths.append(
-            ranked[high]
-            + high_part * (ranked[high + 1] - ranked[high])
-            - ranked[low]
-            - low_part * (ranked[low + 1] - ranked[low])
-        )
+        first, third = ranked[low], ranked[high]
+        widths.append(third + high_part * (ranked[high + 1] - third) - first - low_part * (ranked[low + 1] - first))
     return centres, widths
 
 

@@ -47,17 +47,18 @@ def detectable(
 def _critical_difference(base: Sequence[float], other: Sequence[float], starts: int, chance: float) -> float | None:
     """Give the relative difference at which the t-test over floors would just find one."""
     freedom = len(base) + starts - 2
-    if not base or not other or freedom < _FREEDOM_LEAST or min(*base, *other) <= 0:
+    if not base or not other or freedom < _FREEDOM_LEAST or min(base) <= 0 or min(other) <= 0:
         return None
     seen = len(base) + len(other) - 2
     if seen < _FREEDOM_LEAST:
         return None
-    squares = math.fsum(
-        (value - centre) ** 2
-        for floors in (base, other)
-        for logs in [[math.log(value) for value in floors]]
-        for centre in [sum(logs) / len(logs)]
-        for value in logs
-    )
+    squares = _log_squares(base) + _log_squares(other)
     error = math.sqrt(squares / seen * (1 / len(base) + 1 / starts))
     return math.expm1(min(stats.student_critical(chance, freedom) * error, 50.0))
+
+
+def _log_squares(values: Sequence[float]) -> float:
+    """Sum the squared distances of logarithms from their mean."""
+    logs = list(map(math.log, values))
+    centre = sum(logs) / len(logs)
+    return sum([(value - centre) ** 2 for value in logs])

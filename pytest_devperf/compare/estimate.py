@@ -111,9 +111,8 @@ def _of_rounds(
     if not rows or not all(rows):
         raise NotSamples("it holds no samples")
     centres, widths = stats.centres_and_widths(rows)
-    for row in rows:
-        if not math.isfinite(sum(row)) or min(row) <= 0:
-            raise NotSamples("it holds a sample that is NaN, infinite, zero or negative")
+    if not math.isfinite(sum(map(sum, rows))) or min(map(min, rows)) <= 0:
+        raise NotSamples("it holds a sample that is NaN, infinite, zero or negative")
     process = source.process[: len(rows)]
     anchors = _anchors(source, len(rows)) if anchor else ()
     ratios = [centre / at for centre, at in zip(centres, anchors, strict=True)] if anchors else []
@@ -222,7 +221,7 @@ def anchored_throughout(measurement: Measurement) -> bool:
     looks: list[Measurement | Confirmation] = [measurement]
     if looked is not None and looked.samples_ns:
         looks.append(looked)
-    return all(bool(_anchors(look, len(look.process))) for look in looks)
+    return all(look.process and len(look.anchor_ns) == len(look.process) and all(look.anchor_ns) for look in looks)
 
 
 def _anchors(source: Measurement | Confirmation, count: int) -> Sequence[float]:
@@ -230,8 +229,8 @@ def _anchors(source: Measurement | Confirmation, count: int) -> Sequence[float]:
     anchors = source.anchor_ns[:count]
     if len(anchors) < count:
         return ()
-    known = [at for at in anchors if at is not None and at > 0 and math.isfinite(at)]
-    return known if len(known) == count else ()
+    known = [at for at in anchors if at]
+    return known if len(known) == count and min(known) > 0 and math.isfinite(sum(known)) else ()
 
 
 def _tick(measurement: Measurement) -> float:
