@@ -1,1 +1,104 @@
-"""The pytest edge: hooks, options, markers, the fixture and the passes."""
+"""The pytest edge: hooks, options, markers, the fixture and the passes.
+
+This module is imported in every session in which the plugin is installed, so it imports nothing but
+what every session needs; the measuring parts are imported when a session measures.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_devperf.plugin import origin
+from pytest_devperf.plugin.marker import FULL, MARKER, QUICK, add_markers, is_case, takes_fixture
+from pytest_devperf.plugin.options import add_options, wants_measuring
+
+if TYPE_CHECKING:
+    from pytest_devperf.plugin.fixture import Benchmark
+    from pytest_devperf.target.target import Target
+
+MARKERS = (
+    f"{MARKER}(id, suite, tolerance, memory, target, rounds, iterations, …): measure this test; "
+    "alone, the whole test function is the workload",
+    f"{QUICK}: a case of the quick suite",
+    f"{FULL}: a case of the full suite alone",
+)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Offer our hooks to other plugins."""
+    from pytest_devperf.plugin import hookspec
+
+    pluginmanager.add_hookspecs(hookspec)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register options and ini keys."""
+    add_options(parser)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
+    """In a fresh interpreter, neutralise options before plugins act on them in this very hook."""
+    if origin.HANDOVER is not None:
+        from pytest_devperf.plugin.inside import Inside, neutralise, read_handover
+
+        handover = read_handover(origin.HANDOVER)
+        neutralise(early_config.known_args_namespace, handover)
+        inside = Inside(handover)
+        early_config.pluginmanager.register(inside, "devperf-inside")
+    return (yield)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register markers; where this session measures, register the parts that do."""
+    for line in MARKERS:
+        config.addinivalue_line("markers", line)
+    if origin.HANDOVER is not None or not wants_measuring(config):
+        return
+    from pytest_devperf.plugin.begin import begin
+
+    begin(config)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark cases, so that `-m` and `-k` find them."""
+    if is_case(item):
+        add_markers(item)
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine case that no asyncio plugin has claimed on a loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj) or not is_case(pyfuncitem):
+        return None
+    from pytest_devperf.plugin.awaited import run_alone
+
+    names = pyfuncitem._fixtureinfo.argnames  # noqa: SLF001 - as pytest's own call does
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    run_alone(lambda: pyfuncitem.obj(**arguments))
+    return True
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_devperf_make_target(config: pytest.Config, spec: str) -> Target | None:
+    """Answer the targets that come with the plugin."""
+    from pytest_devperf.plugin.answers import answer
+
+    return answer(config, spec)
+
+
+@pytest.fixture
+def devperf(request: pytest.FixtureRequest) -> Benchmark:
+    """Measure calls, loads, models and commands; without `--devperf` each runs once."""
+    if not takes_fixture(request.node):
+        pytest.fail(
+            "devperf cannot be asked for with request.getfixturevalue: name it among the test's arguments, "
+            "so that the case is known before it runs",
+            pytrace=False,
+        )
+    from pytest_devperf.plugin.begin import benchmark_of
+
+    return benchmark_of(request)

@@ -1,0 +1,183 @@
+"""From what the process starts gave to the record that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_devperf.case.digest import Digest
+from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
+from pytest_devperf.measure.round import Round, Stretch
+from pytest_devperf.metric import LATENCY, Metric, time_metric
+from pytest_devperf.plugin.start import CaseStart
+from pytest_devperf.record.caution import RunFacts, own_cautions
+from pytest_devperf.record.measurement import (
+    few_measurement,
+    series,
+    stable_of,
+    time_measurement,
+    with_confirmation,
+)
+from pytest_devperf.record.record import DeviceRecord, Measurement, Outcome, Record, SkippedMethod, WorkloadRecord
+from pytest_devperf.sensor.summary import summarise
+
+if TYPE_CHECKING:
+    from pytest_devperf.plugin.ledger import Entry
+    from pytest_devperf.target.device import Device
+
+STREAM_SERIES = frozenset({"first_item", "per_item"})
+"""Series of `devperf.stream` that are metrics by their own names."""
+
+
+def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
+    """Put a case's process starts together into its record."""
+    first = entry.starts[0] if entry.starts else None
+    outcome, reason = _outcome(entry)
+    if first is None or outcome != "passed":
+        return Record(
+            id=entry.case.id,
+            suite=entry.case.suite,
+            outcome=outcome,
+            reason=reason,
+            workload=_workload(first),
+        )
+    metrics = _measurements(entry)
+    main = next((metric for metric in metrics if metric.main), None)
+    record = Record(
+        id=entry.case.id,
+        suite=entry.case.suite,
+        outcome=outcome,
+        workload=_workload(first),
+        run_context=summarise(
+            [look for start in entry.starts for look in start.looks],
+            _rounds(entry.starts),
+            prerun=next((start.prerun for start in entry.starts if start.prerun is not None), None),
+        ),
+        metrics=metrics,
+        skipped_methods=tuple(
+            SkippedMethod(method=method, reason=why) for method, why in first.skipped_methods.items()
+        ),
+        iterations=len(main.samples_ns[0]) if main is not None and main.samples_ns else None,
+        processes=entry.processes,
+        stable=stable_of(main, entry.case.plan, rest_s=entry.case.plan.round_cooldown or 0.0) if main else None,
+    )
+    record = msgspec.structs.replace(
+        record, run_context=replace(record.run_context, env={**record.run_context.env, **first.env})
+    )
+    return _with_cautions(entry, record, busy_cpu_percent)
+
+
+def _outcome(entry: Entry) -> tuple[Outcome, str | None]:
+    """The test's own outcome, and the reason where it did not pass."""
+    failed = next((report for report in entry.reports if report.failed), None)
+    if failed is not None:
+        return ("failed" if failed.when == "call" else "error"), failed.longreprtext.strip().rpartition("\n")[2] or None
+    skipped = next((report for report in entry.reports if report.skipped), None)
+    if skipped is not None:
+        longrepr = skipped.longrepr
+        return "skipped", str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "") or None
+    return "passed", None
+
+
+def _workload(first: CaseStart | None) -> WorkloadRecord:
+    if first is None:
+        return WorkloadRecord(fingerprint="", kind="none")
+    return WorkloadRecord(
+        fingerprint=Digest().of({"works": first.works, "facts": first.facts}).hex()[:FINGERPRINT_DIGITS],
+        kind=first.kind or "none",
+        inputs=first.inputs,
+        facts=first.facts,
+        model_sha256=first.model_sha256,
+    )
+
+
+def _measurements(entry: Entry) -> tuple[Measurement, ...]:
+    """Every metric in the order in which the test measured it; the first time is the main one."""
+    timed = _by_metric(entry.starts)
+    confirmed = _by_metric(entry.confirming)
+    measurements = []
+    for place, (name, (metric, stretches)) in enumerate(timed.items()):
+        measurement = time_measurement(metric, stretches, main=place == 0)
+        if entry.confirming:
+            measurement = with_confirmation(measurement, confirmed.get(name, (metric, []))[1])
+        measurements.append(measurement)
+    return (*measurements, *_few_measurements(entry))
+
+
+def _by_metric(starts: Sequence[CaseStart]) -> dict[str, tuple[Metric, list[Stretch]]]:
+    """Group stretches by metric; further series of the same rounds become metrics of their own."""
+    found: dict[str, tuple[Metric, list[Stretch]]] = {}
+    for start in starts:
+        for timed in start.timed:
+            found.setdefault(timed.metric.name, (timed.metric, []))[1].append(timed.stretch)
+    for name, (_, stretches) in list(found.items()):
+        also = dict.fromkeys(key for stretch in stretches for taken in stretch.rounds for key in taken.also)
+        for key in also:
+            own = key if key in STREAM_SERIES and name == LATENCY else f"{name}.{key}"
+            found[own] = (time_metric(own), list(series(stretches, key)))
+    return found
+
+
+def _few_measurements(entry: Entry) -> list[Measurement]:
+    found: dict[str, list[tuple[int, Metric, list[float], float | None]]] = {}
+    for start in entry.starts:
+        for few in start.few:
+            found.setdefault(few.metric.name, []).append((start.process, few.metric, few.values, few.baseline))
+    measurements = []
+    for name, rows in found.items():
+        baselines = [base for _, _, _, base in rows if base is not None]
+        measurement = few_measurement(
+            rows[0][1],
+            [values for _, _, values, _ in rows],
+            [process for process, _, _, _ in rows],
+            baseline=sorted(baselines)[len(baselines) // 2] if baselines else None,
+        )
+        again = [
+            (start.process, few.values) for start in entry.confirming for few in start.few if few.metric.name == name
+        ]
+        if again:
+            measurement = with_confirmation(
+                measurement, [values for _, values in again], [process for process, _ in again]
+            )
+        measurements.append(measurement)
+    return measurements
+
+
+def _rounds(starts: Sequence[CaseStart]) -> list[Round]:
+    return [taken for start in starts for timed in start.timed for taken in timed.stretch.rounds]
+
+
+def _with_cautions(entry: Entry, record: Record, busy_cpu_percent: float) -> Record:
+    first = entry.starts[0]
+    main = next((metric for metric in record.metrics if metric.main), None)
+    facts = RunFacts(
+        kind=first.device.kind if first.device else "host",
+        rounds=_rounds(entry.starts),
+        instrumented=next((start.instrumented for start in entry.starts if start.instrumented and start.timed), None),
+        processes=entry.processes if main else None,
+        rounds_run=len(main.process) if main else None,
+        rounds_planned=main.planned_rounds if main else None,
+        ended_early=main is not None and main.stop in {"early-pass", "converged"},
+        quality=record.stable.quality if record.stable else None,
+        shared_process=first.role == "all" and any(few.metric.kind in {"start", "memory"} for few in first.few),
+    )
+    notes = own_cautions(record.run_context, facts, busy_cpu_percent=busy_cpu_percent)
+    return msgspec.structs.replace(record, cautions=tuple(notes), caution_notes=notes)
+
+
+def device_record(device: Device) -> DeviceRecord:
+    """A device as it is stored."""
+    return DeviceRecord(
+        fingerprint=device.fingerprint,
+        kind=device.kind,
+        manufacturer=device.manufacturer,
+        model=device.model,
+        soc=device.soc,
+        cores=device.cores,
+        memory_gib=device.memory_gib,
+        abi=device.abi,
+        unit=device.unit,
+    )

@@ -1,0 +1,98 @@
+"""Where a session begins to measure, and where a test gets its fixture."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_devperf.plugin.calls import METERS, Calls
+from pytest_devperf.plugin.fixture import Benchmark
+from pytest_devperf.plugin.options import Options, read_options
+from pytest_devperf.plugin.place import Places
+
+if TYPE_CHECKING:
+    from pytest_devperf.plugin.meter import Meter
+
+PLACES: pytest.StashKey[Places] = pytest.StashKey()
+OPTIONS: pytest.StashKey[Options] = pytest.StashKey()
+
+SEED_BELOW = 2**31
+"""Seeds are short enough to be typed again."""
+
+
+def begin(config: pytest.Config) -> None:
+    """Read the options and register the parts that measure.
+
+    Raises:
+        pytest.UsageError: An option cannot be used, or the gate could not hold.
+    """
+    options = options_of(config)
+    _refuse_workers(config)
+    if config.option.usepdb or getattr(config.option, "trace", False) or _is_debugged():
+        # A debugger sits in this process: the others would run past it.
+        options = _in_one_process(config, options)
+    from pytest_devperf.plugin.campaign import Campaign
+    from pytest_devperf.plugin.suites import Suites
+
+    seed = options.plan_cli.get("seed", options.plan_ini.get("seed", secrets.randbelow(SEED_BELOW)))
+    campaign = Campaign(config, options, places_of(config), seed)
+    config.stash[METERS] = campaign
+    config.pluginmanager.register(campaign, "devperf-campaign")
+    config.pluginmanager.register(Calls(campaign), "devperf-calls")
+    config.pluginmanager.register(Suites(campaign.plan.suite), "devperf-suites")
+
+
+def options_of(config: pytest.Config) -> Options:
+    """Read the options once per session."""
+    if OPTIONS not in config.stash:
+        config.stash[OPTIONS] = read_options(config)
+    return config.stash[OPTIONS]
+
+
+def places_of(config: pytest.Config) -> Places:
+    """Open the session's places once."""
+    if PLACES not in config.stash:
+        config.stash[PLACES] = Places(config, options_of(config))
+    return config.stash[PLACES]
+
+
+def benchmark_of(request: pytest.FixtureRequest) -> Benchmark:
+    """Make the fixture of a test: measuring where the session measures, calling once elsewhere."""
+    config = request.config
+    meters = config.stash.get(METERS, None)
+    meter: Meter | None = meters.meter(request.node) if meters is not None else None
+    return Benchmark(
+        case_id=meter.case.id if meter is not None else request.node.nodeid,
+        folder=str(Path(request.node.path).parent),
+        providers=options_of(config).provider,
+        meter=meter,
+        once=lambda: places_of(config).host(),
+    )
+
+
+def _in_one_process(config: pytest.Config, options: Options) -> Options:
+    from dataclasses import replace
+
+    config.stash[OPTIONS] = replace(options, plan_cli={**options.plan_cli, "processes": 1})
+    return config.stash[OPTIONS]
+
+
+def _is_debugged() -> bool:
+    """Tell whether a debugger has attached itself: coverage tools trace too, but do not stop."""
+    import sys
+
+    return "pydevd" in sys.modules or "debugpy" in sys.modules
+
+
+def _refuse_workers(config: pytest.Config) -> None:
+    """Several workers on one machine disturb each other, and none of them sees the others' verdicts."""
+    workers = getattr(config.option, "numprocesses", None)
+    spread = getattr(config.option, "dist", "no") != "no" or bool(getattr(config.option, "tx", None))
+    if hasattr(config, "workerinput") or workers or spread:
+        raise pytest.UsageError(
+            "pytest-xdist runs several tests at once on this machine, and cases measured beside one another "
+            "disturb each other: leave -n out (-n0, or -p no:xdist) when measuring with --devperf"
+        )

@@ -1,0 +1,83 @@
+"""What happens around a case's call: the marker alone, the end of the memory pass, errors in one line."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from pytest_devperf.errors import DevperfError, Unsupported
+from pytest_devperf.metric import LATENCY
+from pytest_devperf.plugin.marker import is_case, takes_fixture
+
+if TYPE_CHECKING:
+    from pytest_devperf.plugin.meter import Meter
+
+
+class Meters(Protocol):
+    """Whoever hands cases their meters: pytest's own process, or a fresh interpreter."""
+
+    def meter(self, item: pytest.Item) -> Meter | None:
+        """Hand a running case its meter; None where it is not measured."""
+        ...
+
+
+METERS: pytest.StashKey[Meters] = pytest.StashKey()
+"""Set while cases are measured."""
+
+
+class Calls:
+    """Hooks around the call of a measured case."""
+
+    def __init__(self, meters: Meters) -> None:
+        self._meters = meters
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Measure a test that carries the marker alone; finish the meter once the test's frame is gone."""
+        __tracebackhide__ = True
+        meter = self._meters.meter(item) if is_case(item) else None
+        if meter is None:
+            return (yield)
+        restore = measured_whole(item, meter) if not takes_fixture(item) else None
+        try:
+            result = yield
+            meter.finish()
+        except Unsupported as unsupported:
+            meter.start.unsupported = str(unsupported)
+            pytest.skip(str(unsupported))
+        except DevperfError as error:
+            pytest.fail(str(error), pytrace=False)
+        finally:
+            if restore is not None:
+                item.obj = restore  # type: ignore[attr-defined] # functions have one
+        return result
+
+
+def measured_whole(item: pytest.Item, meter: Meter) -> Any:  # noqa: ANN401 - the test function
+    """Put a loop around the whole test function; fixtures stay outside. Returns the function to restore."""
+    from pytest_devperf.case.workload import Call
+
+    function = getattr(item, "obj", None)
+    if function is None:
+        return None
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def awaited(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - the test's own arguments
+            call = Call(function=function, args=args, kwargs=kwargs, shape="coroutine")
+            await meter.time_awaited(LATENCY, call)
+
+        item.obj = awaited  # type: ignore[attr-defined]
+        return function
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - the test's own arguments
+        __tracebackhide__ = True
+        meter.time(LATENCY, Call(function=function, args=args, kwargs=kwargs))
+
+    item.obj = called  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,289 @@
+"""One measuring session in pytest's own process, from the options to the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from _pytest.runner import runtestprotocol
+
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.plugin.assemble import record_of
+from pytest_devperf.plugin.baseline import Baselines
+from pytest_devperf.plugin.keep import Keeper
+from pytest_devperf.plugin.ledger import Entry, FirstOrders, Ledger
+from pytest_devperf.plugin.marker import case_of, is_case, plan_of
+from pytest_devperf.plugin.meter import Meter
+from pytest_devperf.plugin.options import Options
+from pytest_devperf.plugin.outcome import call_report, fail, status_of
+from pytest_devperf.plugin.passes import Passes, is_pending
+from pytest_devperf.plugin.place import Places, prefixes_of
+from pytest_devperf.plugin.terminal import Screen
+from pytest_devperf.record.record import Record
+from pytest_devperf.report.detail import failure_text
+
+if TYPE_CHECKING:
+    from pytest_devperf.record.record import Comparison
+    from pytest_devperf.sensor.context import Context
+
+
+class Campaign:
+    """The hooks of a session that measures."""
+
+    def __init__(self, config: pytest.Config, options: Options, places: Places, seed: int) -> None:
+        self.config = config
+        self.options = options
+        self.places = places
+        self.seed = seed
+        self.ledger = Ledger()
+        self.plan = plan_of(options, {}, seed)
+        self.baselines = Baselines(config, options, places)
+        self.keeper = Keeper(config, options, places, self.plan)
+        self.screen = Screen(config, self)
+        self._meters: dict[int, Meter] = {}
+        self._prerun: Context | None = None
+        self._deselected = 0
+
+    # -- before anything is measured --------------------------------------------------------------
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what is measured where, in which surroundings, with which seed."""
+        return self.screen.header()
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count what the user deselected; our own suite does not count."""
+        self._deselected += sum(1 for item in items if not item.stash.get(LEFT_OUT, False))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Take every selected case up, and refuse what can never be compared, before anything is measured."""
+        if self.config.option.collectonly or getattr(self.config.option, "setupplan", False):
+            return
+        items = [item for item in session.items if is_case(item)]
+        if not items:
+            return
+        count: dict[tuple[str, str], int] = {}
+        cases = [case_of(item, self.options, self.seed) for item in items]
+        _refuse_twins(items, cases)
+        self.baselines.read()
+        self.keeper.check()
+        saving = self.options.save is not None
+        for item, case in zip(items, cases, strict=True):
+            key = (str(item.path), item.nodeid)
+            nth = count[key] = count.get(key, -1) + 1
+            baseline = self.baselines.of(case.id)
+            entry = Entry(
+                index=len(self.ledger.entries),
+                item=item,
+                nth=nth,
+                case=case,
+                converge=not saving and baseline is None,
+                early=not saving and baseline is not None,
+                policy=self.baselines.policy(case),
+                baseline=baseline,
+            )
+            self.ledger.add(entry)
+        self._prerun = self.places.prerun()
+
+    # -- start 1 ----------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Run start 1 of a case; report it at once only where nothing more can change."""
+        entry = self.ledger.of(item)
+        if entry is None:
+            return None
+        self.screen.measuring(entry, 0)
+        meter = self._first_meter(entry)
+        self._meters[id(item)] = meter
+        entry.reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        del self._meters[id(item)]
+        entry.duration_s = sum(report.duration for report in entry.reports)
+        entry.target = meter.target
+        entry.probes = meter.probes
+        meter.start.prerun = self._prerun
+        entry.starts.append(meter.start)
+        if entry.target is not None:
+            entry.baseline = self.baselines.of(entry.case.id, entry.target.device)
+        if not self._passed(entry) or not entry.measured or not is_pending(entry, 1):
+            self.judge(entry)
+        return True
+
+    def meter(self, item: pytest.Item) -> Meter | None:
+        """Hand a running case its meter."""
+        return self._meters.get(id(item))
+
+    def _first_meter(self, entry: Entry) -> Meter:
+        return Meter(
+            case=entry.case,
+            orders=FirstOrders(entry),
+            target_for=self.places.chooser(entry.case),
+            clock=self.places.clock,
+            prefixes=prefixes_of(self.config),
+            use_anchor=not self.options.no_anchor,
+            on_round=lambda _: self.screen.tick(),
+        )
+
+    # -- the other starts ---------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """After start 1 of every case: its other starts, its verdict, and what is kept."""
+        result = yield
+        passes = Passes(
+            self.config,
+            self.options,
+            self.places,
+            seed=self.seed,
+            judge=self.judge,
+            on_event=self.screen.event,
+            on_cooling=self.screen.cooling,
+        )
+        self._session = session
+        pending = self.ledger.pending
+        if self.plan.order == "interleaved":
+            passes.run(pending)
+        else:
+            for entry in pending:
+                passes.run([entry])
+        self.screen.close()
+        self._close(session)
+        return result
+
+    def judge(self, entry: Entry) -> None:
+        """Reach a verdict, and report the case unless it awaits a confirmation."""
+        record = self._record(entry)
+        comparison = self._compare(entry, record)
+        if comparison is not None and comparison.awaiting and not entry.confirming and self._can_confirm(entry):
+            entry.awaiting = True
+            return
+        if comparison is not None:
+            comparison = msgspec.structs.replace(comparison, awaiting=False)
+            notes = {**record.caution_notes, **comparison.cautions}
+            record = msgspec.structs.replace(record, comparison=comparison, cautions=tuple(notes), caution_notes=notes)
+            record = _with_comparable(record, comparison)
+        entry.record, entry.comparison = record, comparison
+        self._conclude(entry, record)
+        self._log(entry)
+
+    def _record(self, entry: Entry) -> Record:
+        try:
+            return record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
+        except DevperfError as error:
+            fail(entry, error.what, str(error))
+            return record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
+
+    def _compare(self, entry: Entry, record: Record) -> Comparison | None:
+        if not self.options.compare or not entry.measured:
+            return None
+        from pytest_devperf.compare.compare import compare
+
+        if entry.baseline is not None:
+            answer: Comparison | None = self.config.hook.pytest_devperf_compare(
+                config=self.config, record=record, baseline=entry.baseline, policy=entry.policy
+            )
+            if answer is not None:
+                return answer
+        return compare(record, entry.baseline, entry.policy)
+
+    def _can_confirm(self, entry: Entry) -> bool:
+        return not self.options.no_confirm and entry.passed_or_strict
+
+    def _passed(self, entry: Entry) -> bool:
+        return entry.passed_or_strict
+
+    def _conclude(self, entry: Entry, record: Record) -> None:
+        """Turn a verdict into the outcome of the test."""
+        comparison = record.comparison
+        if comparison is not None and entry.passed_or_strict:
+            if comparison.verdict == "regressed":
+                text = failure_text(record)
+                fail(entry, text.partition("\n")[0], text, regressed=True)
+            elif comparison.verdict == "incomparable" and self.options.fail_on_incomparable:
+                message = f"incomparable: {comparison.reason or 'see the cautions'}"
+                fail(entry, message, message)
+        report = call_report(entry)
+        report.duration = entry.duration_s
+        report.devperf = msgspec.to_builtins(record)  # type: ignore[attr-defined] # reports keep what they are given
+        self.config.hook.pytest_devperf_recorded(config=self.config, record=record)
+
+    def _log(self, entry: Entry) -> None:
+        """Report a case the way pytest would have, and heed what pytest says to that."""
+        self.screen.clear()
+        item, ihook = entry.item, entry.item.ihook
+        ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for report in entry.reports:
+            ihook.pytest_runtest_logreport(report=report)
+        ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        entry.logged = True
+        session = item.session
+        if self._in_later_starts(session):
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+            if session.shouldstop:
+                raise session.Interrupted(session.shouldstop)
+
+    _session: pytest.Session | None = None
+
+    def _in_later_starts(self, session: pytest.Session) -> bool:
+        """In start 1 pytest's own loop looks; afterwards nobody else does."""
+        return self._session is session
+
+    # -- the end --------------------------------------------------------------------------------------
+
+    def _close(self, session: pytest.Session) -> None:
+        """Save, write, and fail the run where a gate did not hold."""
+        if not self.ledger.entries:
+            return
+        missing = self.baselines.missing(self.ledger, session)
+        self.keeper.keep(self.ledger, missing)
+        strict = self.options.fail_on_missing
+        if strict is None:
+            strict = self._deselected == 0
+        if missing and strict:
+            session.testsfailed += 1
+        if self.keeper.failed or self.keeper.nothing_compared(self.ledger) or self._nothing_ran():
+            session.testsfailed += 1
+
+    def _nothing_ran(self) -> bool:
+        """Whether a target was named and could run none of the cases."""
+        if self.options.target == "auto":
+            return False
+        return all(entry.starts and entry.starts[0].unsupported for entry in self.ledger)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
+        """Write tables, cautions and the last line."""
+        if not self.ledger.entries:
+            self.screen.nothing_measured(terminalreporter)
+            return
+        report = self.keeper.report(self.ledger)
+        self.screen.summary(terminalreporter, report)
+        self.config.hook.pytest_devperf_report(config=self.config, report=report)
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:  # noqa: ANN401 - pytest's own tuple
+        """Give a regression its own word."""
+        return status_of(report)
+
+
+LEFT_OUT: pytest.StashKey[bool] = pytest.StashKey()
+"""Marks an item that our own suite left out."""
+
+
+def _refuse_twins(items: Sequence[pytest.Item], cases: Sequence[Any]) -> None:
+    """Two tests under one id would be one another's baseline."""
+    seen: dict[str, pytest.Item] = {}
+    for item, case in zip(items, cases, strict=True):
+        other = seen.setdefault(case.id, item)
+        if other is not item and other.nodeid != item.nodeid:
+            raise pytest.UsageError(
+                f"{item.nodeid} and {other.nodeid} are both called {case.id!r}: "
+                "give each its own @pytest.mark.devperf(id=…)"
+            )
+
+
+def _with_comparable(record: Record, comparison: Comparison) -> Record:
+    from dataclasses import replace
+
+    comparable = comparison.verdict not in {"incomparable", "new"}
+    return msgspec.structs.replace(record, run_context=replace(record.run_context, comparable_to_baseline=comparable))

@@ -1,0 +1,327 @@
+"""The `devperf` fixture: what a test calls.
+
+With measuring on, every call goes to a `Meter`; without, it runs once, as in an ordinary test.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.metric import LATENCY, Better
+
+if TYPE_CHECKING:
+    from pytest_devperf.case.workload import Call
+    from pytest_devperf.plugin.meter import Meter
+    from pytest_devperf.target.target import Target
+
+Result = TypeVar("Result")
+
+
+class Benchmark:
+    """Measures what a test hands it; in a session without `--devperf` it calls it once."""
+
+    def __init__(
+        self,
+        *,
+        case_id: str,
+        folder: str,
+        providers: tuple[str, ...] | None,
+        meter: Meter | None,
+        once: Callable[[], Target],
+    ) -> None:
+        self._case_id = case_id
+        self._folder = folder
+        self._providers = providers
+        self._meter = meter
+        self._once = once
+        self._named: set[str] = set()
+
+    def __call__(self, function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Result:
+        """Measure a call as the metric `latency`.
+
+        Args:
+            function: A function, or a coroutine function (see below).
+            *args: Its arguments, the same objects in every call.
+            **kwargs: Its keyword arguments.
+
+        Returns:
+            What the first, unrecorded call returned; in a coroutine test an awaitable of it.
+        """
+        return self._time(LATENCY, function, args, kwargs)
+
+    def measure(
+        self,
+        name: str,
+        function: Callable[..., Result],
+        /,
+        *args: Any,
+        setup: Callable[[], object] | None = None,
+        sync: Callable[[Any], object] | None = None,
+        **kwargs: Any,
+    ) -> Result:
+        """Measure a further, named call as the metric `latency.<name>`.
+
+        Args:
+            name: Letters, digits, dots, dashes and underscores.
+            function: As in a plain call.
+            *args: Its arguments.
+            setup: Runs untimed before every iteration.
+            sync: Receives the result inside the timing, to wait for a GPU or a future.
+            **kwargs: Its keyword arguments.
+        """
+        return self._time(f"{LATENCY}.{self._name(name)}", function, args, kwargs, setup=setup, sync=sync)
+
+    def stream(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[Any]:
+        """Measure a generator as `first_item`, `per_item` and `latency`, and return its items."""
+        from pytest_devperf.case.workload import Call
+
+        self._claim(LATENCY)
+        call = Call(function=function, args=args, kwargs=kwargs, shape="stream")
+        if self._meter is None:
+            return list(function(*args, **kwargs))
+        return list(self._meter.time(LATENCY, call))
+
+    def load(self, factory: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Result:
+        """Bring an object up: metrics `load`, `first_load` and the memory it takes."""
+        if self._meter is None:
+            return factory(*args, **kwargs)
+        loaded: Result = self._meter.load(factory, args, kwargs)
+        return loaded
+
+    def model(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dims: Mapping[str, int] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        providers: Sequence[str] | None = None,
+        provider_options: Sequence[Mapping[str, str]] | None = None,
+        session_options: Mapping[str, Any] | None = None,
+    ) -> Mapping[str, Any]:
+        """Measure a model alone: `load`, `execute.<method>`, memory.
+
+        Args:
+            path: The file; relative to the test file.
+            dims: Sizes of symbolic dimensions.
+            inputs: Arrays by input name; without them deterministic ones are made.
+            providers: Execution providers in order of preference.
+            provider_options: Options of each, in the same order.
+            session_options: Options of the runtime's session by name.
+
+        Returns:
+            The outputs of the last iteration by name, so that "fast because wrong" can be asserted.
+        """
+        from pytest_devperf.case.workload import Model
+
+        file = os.path.join(self._folder, os.fspath(path))  # noqa: PTH118 - a model's path may be a text
+        if not os.path.isfile(file):  # noqa: PTH113 - as above
+            raise CaseError(f"{self._case_id}: no model at {file}", "give a path relative to the test file")
+        model = Model(
+            path=file,
+            dims=dict(dims or {}),
+            inputs=None if inputs is None else dict(inputs),
+            providers=self._providers if providers is None else tuple(providers),
+            provider_options=None if provider_options is None else tuple(provider_options),
+            session_options=dict(session_options or {}),
+        )
+        return self._skipping(lambda: self._model(model))
+
+    def command(
+        self,
+        argv: Sequence[str | os.PathLike[str]],
+        *,
+        push: Sequence[str | os.PathLike[str]] = (),
+        read: str | Callable[[str], Any] = "lines",
+        cwd: str | os.PathLike[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> None:
+        """Measure a program that measures itself: one round is one start of it.
+
+        Args:
+            argv: Program and arguments; `{iterations}` and `{warmup}` are filled in. No shell reads them.
+            push: Files that lie beside the program where it runs; relative to the test file.
+            read: How its output becomes samples: a reader's name, or a function text -> samples.
+            cwd: Folder it runs in.
+            environment: Variables added to its environment.
+            units: Units of values whose output names none.
+        """
+        from pytest_devperf.case.workload import Command
+
+        if isinstance(argv, str) or not argv:
+            raise CaseError(f"{self._case_id}: devperf.command takes a list of arguments", "split the command line")
+        command = Command(
+            argv=tuple(os.fspath(word) for word in argv),
+            push=tuple(os.path.join(self._folder, os.fspath(file)) for file in push),  # noqa: PTH118 - as in model
+            read=read,
+            cwd=self._folder if cwd is None else os.path.join(self._folder, os.fspath(cwd)),  # noqa: PTH118
+            environment=dict(environment or {}),
+            units=dict(units or {}),
+        )
+        self._claim(LATENCY)
+        self._skipping(lambda: self._command(command))
+
+    def record(self, name: str, value: float, *, unit: str = "", better: Better = "lower") -> None:
+        """Keep a value that the test found out itself; it is compared exactly unless a tolerance is given."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise CaseError(f"{self._case_id}: devperf.record({name!r}, {value!r}) is not a finite number")
+        if better not in {"lower", "higher"}:
+            raise CaseError(f"{self._case_id}: better={better!r}", "say 'lower' or 'higher'")
+        if self._meter is not None:
+            self._meter.record(self._name(name), float(value), unit=unit, better=better)
+
+    def workload(self, **facts: Any) -> None:
+        """State facts of the work done: another value next time makes the case incomparable."""
+        if self._meter is not None:
+            self._meter.start.facts.update(facts)
+
+    @property
+    def inputs(self) -> ModuleType:
+        """Synthetic inputs, byte-identical in every run and on every machine."""
+        import pytest_devperf.inputs
+
+        return pytest_devperf.inputs
+
+    # -- how ------------------------------------------------------------------------------------
+
+    def _time(
+        self,
+        metric: str,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        *,
+        setup: Callable[[], object] | None = None,
+        sync: Callable[[Any], object] | None = None,
+    ) -> Any:  # noqa: ANN401 - whatever the function returns
+        self._claim(metric)
+        self._refuse_generator(function)
+        coroutine = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
+        )
+        if self._meter is None:
+            return self._call_once(function, args, kwargs, setup=setup, sync=sync, coroutine=coroutine)
+        from pytest_devperf.case.workload import Call
+
+        call = Call(
+            function=function,
+            args=args,
+            kwargs=kwargs,
+            setup=setup,
+            sync=sync,
+            shape="coroutine" if coroutine else "plain",
+        )
+        return self._measure(metric, call)
+
+    def _measure(self, metric: str, call: Call) -> Any:  # noqa: ANN401 - whatever the function returns
+        assert self._meter is not None
+        meter = self._meter
+        if call.shape == "coroutine" and _loop_is_running():
+            return meter.time_awaited(metric, call)
+        return self._skipping(lambda: meter.time(metric, call))
+
+    def _call_once(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        *,
+        setup: Callable[[], object] | None,
+        sync: Callable[[Any], object] | None,
+        coroutine: bool,
+    ) -> Any:  # noqa: ANN401 - whatever the function returns
+        if setup is not None:
+            setup()
+        if coroutine:
+            return self._await_once(function(*args, **kwargs), sync)
+        result = function(*args, **kwargs)
+        if inspect.isgenerator(result) or inspect.isasyncgen(result):
+            self._refuse_generator(function, made=True)
+        if sync is not None:
+            sync(result)
+        return result
+
+    def _await_once(self, awaitable: Awaitable[Any], sync: Callable[[Any], object] | None) -> Any:  # noqa: ANN401
+        async def once() -> Any:  # noqa: ANN401 - whatever is awaited
+            result = await awaitable
+            if sync is not None:
+                sync(result)
+            return result
+
+        if _loop_is_running():
+            return once()
+        from pytest_devperf.plugin.awaited import run_alone
+
+        return run_alone(once)
+
+    def _model(self, model: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a Model, imported late
+        if self._meter is not None:
+            outputs: Mapping[str, Any] = self._meter.model(model)
+            return outputs
+        from pytest_devperf.target.target import Answering, Surveying
+
+        target = self._once()
+        survey = target.survey(model) if isinstance(target, Surveying) else None
+        if survey is not None and not survey.methods:
+            raise Unsupported("; ".join(survey.skipped.values()))
+        with target.start(model, 0) as runner:
+            runner.run(1, 1)
+            return runner.result() if isinstance(runner, Answering) else {}
+
+    def _command(self, command: Any) -> None:  # noqa: ANN401 - a Command, imported late
+        if self._meter is not None:
+            self._meter.command(command)
+            return
+        with self._once().start(command, 0) as runner:
+            runner.run(1, 1)
+
+    def _skipping(self, work: Callable[[], Result]) -> Result:
+        """What a target cannot run skips the test with the reason."""
+        try:
+            return work()
+        except Unsupported as unsupported:
+            if self._meter is not None:
+                self._meter.start.unsupported = str(unsupported)
+            pytest.skip(str(unsupported))
+
+    def _claim(self, metric: str) -> None:
+        if metric in self._named:
+            raise CaseError(
+                f"{self._case_id}: {metric!r} is measured a second time in one test",
+                'name the second measurement: devperf.measure("name", function, …)',
+            )
+        self._named.add(metric)
+
+    def _name(self, name: str) -> str:
+        if not isinstance(name, str) or not name or any(not (c.isalnum() or c in "._-") for c in name):
+            raise CaseError(
+                f"{self._case_id}: {name!r} cannot name a metric", "use letters, digits, dots, dashes, underscores"
+            )
+        return name
+
+    def _refuse_generator(self, function: Callable[..., Any], *, made: bool = False) -> None:
+        if made or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise CaseError(
+                f"{self._case_id}: {getattr(function, '__qualname__', function)!s} makes a generator, "
+                "whose making takes no time",
+                "measure it with devperf.stream(function, …)",
+            )
+
+
+def _loop_is_running() -> bool:
+    """Tell whether this code is called from inside a coroutine."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,263 @@
+"""Starts fresh interpreters that run the same cases again, and reads back what they found.
+
+The command line is the parent's to the letter: node ids, rootdir and plugins depend on it. What to run
+is told in a file; results come back as one JSON line per event, so that a crash loses nothing before it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from pytest_devperf.plugin.origin import ENVIRONMENT, HANDOVER_VARIABLE, PROCESS_VARIABLE, SYS_PATH
+from pytest_devperf.plugin.start import HANDOVER_VERSION, CaseStart, Handover, Role, Wanted
+
+if TYPE_CHECKING:
+    from pytest_devperf.plugin.ledger import Entry
+
+LAUNCH = """\
+import json, os, sys
+with open(os.environ["PYTEST_DEVPERF_HANDOVER"], encoding="ascii") as file:
+    handover = json.load(file)
+sys.path[:] = handover["sys_path"]
+import pytest
+sys.exit(pytest.main(handover["args"]))
+"""
+"""Not `-m pytest`: that would put the working directory on `sys.path`, which the `pytest` script does not."""
+
+POLL_S = 0.5
+"""How often the progress is looked at while a fresh interpreter measures; rarely, not to disturb it."""
+
+GRACE_S = 3.0
+"""How long an interpreter may take to end when it is told to."""
+
+LAST_LINES = 40
+"""Lines of a dead interpreter's output that are shown."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What a fresh interpreter found out about one case."""
+
+    begun: bool = False
+    absent: bool = False
+    start: CaseStart | None = None
+    reports: list[Mapping[str, Any]] = field(default_factory=list)
+    died: str | None = None
+    """The interpreter's last words, where it died in this case."""
+
+
+def run_pass(
+    config: pytest.Config,
+    entries: Sequence[Entry],
+    *,
+    process: int,
+    role: Role,
+    seed: int,
+    on_event: Callable[[Mapping[str, Any]], None],
+) -> dict[int, Found]:
+    """Run cases in fresh interpreters until each has an outcome; one interpreter unless it dies.
+
+    Args:
+        config: pytest's configuration in this process.
+        entries: The cases; at least one.
+        process: Zero-based index of this process start.
+        role: What the start is for.
+        seed: Seed of the order of cases.
+        on_event: Hears of every event, as it is read.
+
+    Returns:
+        What was found, by the index of the entry.
+    """
+    found = {entry.index: Found() for entry in entries}
+    waiting = list(entries)
+    while waiting:
+        output = _run_interpreter(
+            config, waiting, process=process, role=role, seed=seed, found=found, on_event=on_event
+        )
+        left = [entry for entry in waiting if not _settled(found[entry.index])]
+        died = [entry for entry in left if found[entry.index].begun]
+        for entry in died:
+            found[entry.index].died = output
+        rest = [entry for entry in left if entry not in died]
+        if rest and len(rest) == len(waiting):
+            for entry in rest:
+                found[entry.index].died = output
+            break
+        waiting = rest
+    return found
+
+
+def _settled(found: Found) -> bool:
+    return found.absent or found.start is not None
+
+
+def _run_interpreter(
+    config: pytest.Config,
+    entries: Sequence[Entry],
+    *,
+    process: int,
+    role: Role,
+    seed: int,
+    found: dict[int, Found],
+    on_event: Callable[[Mapping[str, Any]], None],
+) -> str:
+    """Run one interpreter to its end, note its events, and return what it printed."""
+    with tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        handover = Handover(
+            version=HANDOVER_VERSION,
+            parent_pid=os.getpid(),
+            args=[os.fspath(arg) for arg in config.invocation_params.args],
+            sys_path=list(SYS_PATH),
+            output=str(folder / "events.jsonl"),
+            basetemp=str(folder / "basetemp"),
+            process=process,
+            role=role,
+            shuffle_seed=seed,
+            randomly_seed=getattr(config.option, "randomly_seed", None),
+            wanted=[
+                Wanted(
+                    index=entry.index,
+                    path=str(entry.item.path),
+                    nodeid=entry.item.nodeid,
+                    nth=entry.nth,
+                    shares=entry.shares(process, role),
+                )
+                for entry in entries
+            ],
+        )
+        path = folder / "handover.json"
+        path.write_text(json.dumps(msgspec.to_builtins(handover), default=str), encoding="ascii")
+        (folder / "events.jsonl").touch()
+        _wait(_spawn(config, path, folder / "output.txt", process), folder / "events.jsonl", found, on_event)
+        return (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
+
+
+def _spawn(config: pytest.Config, handover: Path, output: Path, process: int) -> subprocess.Popen[bytes]:
+    environment = {**ENVIRONMENT, HANDOVER_VARIABLE: str(handover), PROCESS_VARIABLE: str(process)}
+    # A fixed hash seed would measure one layout of every dictionary over and over.
+    for name in ("PYTEST_CURRENT_TEST", "PYTHONHASHSEED"):
+        environment.pop(name, None)
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing does
+    with output.open("wb") as file:
+        return subprocess.Popen(
+            [sys.executable, *flags, "-c", LAUNCH],
+            cwd=config.invocation_params.dir,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _wait(
+    interpreter: subprocess.Popen[bytes],
+    events: Path,
+    found: dict[int, Found],
+    on_event: Callable[[Mapping[str, Any]], None],
+) -> None:
+    """Follow the events until the interpreter ends; end it where this process is told to end."""
+    with _terminable(), events.open("rb") as lines:
+        try:
+            running = True
+            while running:
+                try:
+                    interpreter.wait(POLL_S)
+                    running = False
+                except subprocess.TimeoutExpired:
+                    pass
+                for event in _new_events(lines):
+                    _note(event, found)
+                    on_event(event)
+        except BaseException:
+            _end(interpreter)
+            raise
+
+
+def _new_events(lines: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - a binary file
+    """Read the whole lines that were written since the last time."""
+    while True:
+        place = lines.tell()
+        line = lines.readline()
+        if not line.endswith(b"\n"):
+            lines.seek(place)
+            return
+        yield json.loads(line)
+
+
+def _note(event: Mapping[str, Any], found: dict[int, Found]) -> None:
+    case = found[event["index"]]
+    if event["kind"] == "start":
+        case.begun = True
+    elif event["kind"] == "absent":
+        case.absent = True
+    elif event["kind"] == "finish":
+        case.start = msgspec.convert(event["start"], CaseStart, strict=False)
+        case.reports = event["reports"]
+
+
+def _end(interpreter: subprocess.Popen[bytes]) -> None:
+    """End an interpreter and what it started."""
+    if interpreter.poll() is not None:
+        return
+    _signal_group(interpreter, signal.SIGTERM)
+    try:
+        interpreter.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        _signal_group(interpreter, getattr(signal, "SIGKILL", signal.SIGTERM))
+        interpreter.wait()
+
+
+def _signal_group(interpreter: subprocess.Popen[bytes], number: int) -> None:
+    if hasattr(os, "killpg"):
+        try:
+            os.killpg(interpreter.pid, number)
+        except ProcessLookupError:
+            pass
+    else:
+        interpreter.terminate()
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Turn SIGTERM into an end of the session, so that the interpreter is ended too."""
+
+    def stop(number: int, _frame: object) -> None:
+        raise pytest.exit.Exception(f"ended by signal {number}", returncode=128 + number)
+
+    try:
+        default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        before = signal.signal(signal.SIGTERM, stop) if default else None
+    except ValueError:  # not the main thread: signals are somebody else's
+        before = None
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def last_words(output: str) -> str:
+    """What a dead interpreter's output says about its death.
+
+    faulthandler writes a long dump: it is shown from its beginning, everything else from its end.
+    """
+    lines = output.rstrip().splitlines()
+    fatal = next((place for place, line in enumerate(lines) if line.startswith("Fatal Python error")), None)
+    if fatal is not None:
+        return "\n".join(lines[fatal : fatal + LAST_LINES])
+    return "\n".join(lines[-LAST_LINES:])

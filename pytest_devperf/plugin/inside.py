@@ -1,0 +1,196 @@
+"""A fresh interpreter: runs the wanted cases as one process start and writes down what it finds."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from _pytest.runner import runtestprotocol
+
+from pytest_devperf.plugin.begin import options_of, places_of
+from pytest_devperf.plugin.calls import METERS, Calls
+from pytest_devperf.plugin.ledger import HandedOrders
+from pytest_devperf.plugin.marker import case_of
+from pytest_devperf.plugin.meter import Meter
+from pytest_devperf.plugin.place import prefixes_of
+from pytest_devperf.plugin.start import HANDOVER_VERSION, CaseStart, Handover, Wanted
+
+NEUTRAL: dict[str, Any] = {
+    # What the parent writes, it writes alone. `log_file=None` would fall back to the ini key.
+    "xmlpath": None,
+    "log_file": "",
+    "htmlpath": None,
+    "report_log": None,
+    "json_report": False,
+    "allure_report_dir": None,
+    "no_cov": True,
+    "pastebin": None,
+    "durations": None,
+    # What the parent selects, it selects alone.
+    "lf": False,
+    "failedfirst": False,
+    "newfirst": False,
+    "stepwise": False,
+    "stepwise_skip": False,
+    "stepwise_reset": False,
+    "cacheclear": False,
+    "maxfail": 0,
+    # Nobody sits at this terminal.
+    "usepdb": False,
+    "trace": False,
+    "setupshow": False,
+    # One process, this one.
+    "numprocesses": None,
+    "dist": "no",
+    "tx": [],
+    # Verdicts and records are the parent's.
+    "devperf": True,
+    "devperf_save": None,
+    "devperf_append": None,
+    "devperf_compare": None,
+    "devperf_json": None,
+}
+"""Parsed options and the values that make them harmless here; only those that exist are set."""
+
+
+def read_handover(path: str) -> Handover:
+    """Read what this interpreter is told.
+
+    Raises:
+        pytest.UsageError: The parent is another version of the plugin.
+    """
+    handover = msgspec.json.decode(Path(path).read_bytes(), type=Handover)
+    if handover.version != HANDOVER_VERSION:
+        raise pytest.UsageError("the two environments hold pytest-devperf versions that do not understand each other")
+    return handover
+
+
+def neutralise(option: Any, handover: Handover) -> None:  # noqa: ANN401 - pytest's namespace
+    """Take away from the parsed options what would harm the parent's files or choose other cases."""
+    for name, value in NEUTRAL.items():
+        if hasattr(option, name):
+            setattr(option, name, value)
+    option.basetemp = handover.basetemp
+    if handover.randomly_seed is not None and hasattr(option, "randomly_seed"):
+        # Without it every start would draw other random numbers, that is another workload.
+        option.randomly_seed = handover.randomly_seed
+
+
+def follow_parent(parent_pid: int) -> None:
+    """End with the parent, even where it is killed: an orphan would disturb every later measurement."""
+    if sys.platform == "linux":
+        import ctypes
+        import signal
+
+        set_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+    if os.getppid() != parent_pid:
+        os._exit(1)
+
+
+class Inside:
+    """The hooks of a fresh interpreter."""
+
+    def __init__(self, handover: Handover) -> None:
+        self._handover = handover
+        self._wanted = {(wanted.path, wanted.nodeid, wanted.nth): wanted for wanted in handover.wanted}
+        self._folders = {path for wanted in handover.wanted for path in _lineage(wanted.path)}
+        self._meter: Meter | None = None
+        follow_parent(handover.parent_pid)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> None:
+        """Neutralise the options again: conftests have brought more of them since."""
+        neutralise(config.option, self._handover)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Read the options and open this machine."""
+        self._options = options_of(config)
+        self._places = places_of(config)
+        config.stash[METERS] = self
+        config.pluginmanager.register(Calls(self), "devperf-calls")
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave files alone that hold nothing wanted."""
+        return None if str(collection_path) in self._folders else True
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
+        """Shuffle before pytest groups by fixture, cut to the wanted cases after."""
+        count: dict[tuple[str, str], int] = {}
+        chosen: dict[int, Wanted] = {}
+        for item in items:
+            key = (str(item.path), item.nodeid)
+            nth = count[key] = count.get(key, -1) + 1
+            wanted = self._wanted.get((*key, nth))
+            if wanted is not None:
+                chosen[id(item)] = wanted
+        shuffle(items, self._handover.shuffle_seed)
+        yield
+        items[:] = [item for item in items if id(item) in chosen]
+        self._chosen = chosen
+        present = {wanted.index for wanted in chosen.values()}
+        for wanted in self._handover.wanted:
+            if wanted.index not in present:
+                self._write({"kind": "absent", "index": wanted.index})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        """Run a case once and write down what came of it."""
+        wanted = self._chosen[id(item)]
+        self._write({"kind": "start", "index": wanted.index})
+        case = case_of(item, self._options, seed=0)
+        orders = HandedOrders(case.id, self._handover.process, self._handover.role, wanted.shares)
+        meter = Meter(
+            case=case,
+            orders=orders,
+            target_for=self._places.chooser(case),
+            clock=self._places.clock,
+            prefixes=prefixes_of(item.config),
+            use_anchor=not self._options.no_anchor,
+        )
+        self._meter = meter
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        self._meter = None
+        self._finish(item.config, wanted, meter.start, reports)
+        return True
+
+    def meter(self, item: pytest.Item) -> Meter | None:  # noqa: ARG002 - the parent's twin needs the item
+        """Hand the running case its meter."""
+        return self._meter
+
+    def _finish(
+        self, config: pytest.Config, wanted: Wanted, start: CaseStart, reports: Sequence[pytest.TestReport]
+    ) -> None:
+        plain = [config.hook.pytest_report_to_serializable(config=config, report=report) for report in reports]
+        self._write({"kind": "finish", "index": wanted.index, "start": msgspec.to_builtins(start), "reports": plain})
+
+    def _write(self, event: dict[str, Any]) -> None:
+        with Path(self._handover.output).open("a", encoding="ascii") as file:
+            file.write(json.dumps(event, default=repr) + "\n")
+
+
+def shuffle(items: list[pytest.Item], seed: int) -> None:
+    """Shuffle files, then the cases within each file."""
+    draw = random.Random(seed)  # noqa: S311 - an order, not a secret
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(str(item.path), []).append(item)
+    order = list(files.values())
+    draw.shuffle(order)
+    for members in order:
+        draw.shuffle(members)
+    items[:] = [item for members in order for item in members]
+
+
+def _lineage(path: str) -> Sequence[str]:
+    """A file and every folder above it."""
+    file = Path(path)
+    return [str(file), *(str(folder) for folder in file.parents)]

@@ -1,0 +1,208 @@
+"""What is left of a session: the saved runs, the run document, the report."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+import pytest_devperf
+from pytest_devperf.compare.tally import tally
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.plugin.assemble import device_record
+from pytest_devperf.plugin.baseline import store_of
+from pytest_devperf.plugin.options import Options
+from pytest_devperf.record.caution import refusing
+from pytest_devperf.record.codec import encode, settings_of
+from pytest_devperf.record.record import Document, Record, Run
+from pytest_devperf.report.report import Report, Saved
+from pytest_devperf.sensor.summary import summarise
+from pytest_devperf.store.commit import read_commit
+from pytest_devperf.store.file import write_file
+from pytest_devperf.store.generation import generation_for
+
+if TYPE_CHECKING:
+    from pytest_devperf.case.plan import Plan
+    from pytest_devperf.plugin.ledger import Entry, Ledger
+    from pytest_devperf.plugin.place import Places
+    from pytest_devperf.sensor.context import RunContext
+    from pytest_devperf.target.target import Target
+
+RUN_ID_BYTES = 4
+"""Random bytes of a run's id: enough to tell the runs of one second apart."""
+
+
+class Keeper:
+    """Keeps what a session measured, and remembers what became of it."""
+
+    def __init__(self, config: pytest.Config, options: Options, places: Places, plan: Plan) -> None:
+        self._config = config
+        self._options = options
+        self._places = places
+        self._plan = plan
+        self._missing: Mapping[str, tuple[str, ...]] = {}
+        self._saved: list[Saved] = []
+        self._messages: list[str] = []
+        self._taken_at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._ids: dict[str, str] = {}
+        self.failed = False
+        """Whether something that was to be kept could not be."""
+
+    def check(self) -> None:
+        """Refuse, before anything is measured, what could not be kept afterwards.
+
+        Raises:
+            pytest.UsageError: The store or the file's folder cannot be written.
+        """
+        try:
+            if self._options.save is not None:
+                store_of(self._config, self._options).check_writable()
+        except DevperfError as error:
+            raise pytest.UsageError(str(error)) from None
+        if self._options.json is not None:
+            path = self._json_path()
+            if path.is_dir() or not path.parent.is_dir():
+                what = "is a folder" if path.is_dir() else f"lies in {path.parent}, which is no folder"
+                raise pytest.UsageError(
+                    f"--devperf-json={self._options.json} {what}: name a file in a folder that exists"
+                )
+
+    def keep(self, ledger: Ledger, missing: Mapping[str, tuple[str, ...]]) -> None:
+        """Save the session's runs and write its document; what fails is told and fails the run."""
+        self._missing = missing
+        runs = self._runs(ledger)
+        try:
+            if self._options.save is not None:
+                self._save(ledger, runs, self._options.save)
+            if self._options.json is not None:
+                write_file(self._json_path(), encode(Document(runs=tuple(run for run, _ in runs))))
+        except DevperfError as error:
+            self.failed = True
+            self._messages.append(f"NOT SAVED: {error}")
+
+    def nothing_compared(self, ledger: Ledger) -> bool:
+        """Whether a comparison was asked for and none of the selected cases got one."""
+        if self._options.compare is None:
+            return False
+        records = [entry.record for entry in ledger if entry.record is not None]
+        verdicts = [record.comparison.verdict if record.comparison else None for record in records]
+        if any(verdict in {"regressed", "improved", "within_noise", "suspect"} for verdict in verdicts):
+            return False
+        saves_it = self._options.save == self._options.compare
+        return not (saves_it and all(verdict == "new" for verdict in verdicts))
+
+    def report(self, ledger: Ledger) -> Report:
+        """Put together what the session came to."""
+        runs = self._runs(ledger)
+        unfinished = len(ledger.unfinished)
+        messages = list(self._messages)
+        if unfinished and self._options.save is not None:
+            messages.append(
+                f"NOT SAVED as {self._options.save}: {unfinished} cases were not finished, "
+                "and a run with gaps would be a worse baseline than the old one"
+            )
+        return Report(
+            runs=tuple(run for run, _ in runs),
+            target=self._options.target,
+            compared_with=self._options.compare,
+            saved=tuple(self._saved),
+            messages=tuple(messages),
+            expected_false_alarms=_expected_false_alarms(ledger) if self._options.compare else None,
+            pending=unfinished,
+        )
+
+    # -- how ------------------------------------------------------------------------------------
+
+    def _runs(self, ledger: Ledger) -> list[tuple[Run, Target]]:
+        """One run per device that cases were measured on."""
+        groups: dict[str, tuple[Target, list[Entry]]] = {}
+        for entry in ledger:
+            target = entry.target or self._places.session_target()
+            groups.setdefault(target.device.fingerprint, (target, []))[1].append(entry)
+        commit = read_commit(self._config.rootpath)
+        runs = []
+        for fingerprint, (target, entries) in groups.items():
+            run = Run(
+                id=self._id(fingerprint),
+                taken_at=self._taken_at,
+                devperf_version=pytest_devperf.__version__,
+                commit=commit,
+                device=device_record(target.device),
+                settings=settings_of(self._plan),
+                run_context=_context(entries),
+                cases=tuple(entry.record for entry in entries if entry.record is not None),
+                missing=self._missing.get(fingerprint, ()),
+            )
+            runs.append((run, target))
+        return runs
+
+    def _id(self, fingerprint: str) -> str:
+        return self._ids.setdefault(fingerprint, secrets.token_hex(RUN_ID_BYTES))
+
+    def _save(self, ledger: Ledger, runs: Sequence[tuple[Run, Target]], label: str) -> None:
+        if ledger.unfinished:
+            return
+        store = store_of(self._config, self._options)
+        for run, _ in runs:
+            cases, held_back = self._worth_saving(ledger, run, label)
+            generation = generation_for(
+                store, run.device.fingerprint, label, append=self._options.append, taken_at=self._taken_at
+            )
+            kept = msgspec.structs.replace(run, label=label, generation=generation, cases=cases)
+            path = store.save(kept)
+            refusals = {
+                slug
+                for record in cases
+                for slug in refusing(
+                    record.cautions,
+                    kind=run.device.kind,
+                    strict_context=self._options.strict_context,
+                    accept=self._options.accept,
+                )
+            }
+            self._saved.append(
+                Saved(label=label, path=path, refusals=tuple(sorted(refusals)), held_back=tuple(held_back))
+            )
+
+    def _worth_saving(self, ledger: Ledger, run: Run, label: str) -> tuple[tuple[Record, ...], list[str]]:
+        """Leave regressed cases their old baseline; a comparison is no part of what is kept."""
+        cases = []
+        held_back = []
+        baselines = {entry.case.id: entry.baseline for entry in ledger}
+        for record in run.cases:
+            verdict = record.comparison.verdict if record.comparison else None
+            old = baselines.get(record.id)
+            if verdict == "regressed" and self._options.compare == label and not self._options.save_regressed and old:
+                held_back.append(record.id)
+                cases.append(old.runs[0].record)
+            else:
+                cases.append(record)
+        return tuple(cases), held_back
+
+    def _json_path(self) -> Path:
+        assert self._options.json is not None
+        return Path(self._config.invocation_params.dir) / Path(self._options.json).expanduser()
+
+
+def _context(entries: Sequence[Entry]) -> RunContext:
+    """Surroundings of a whole run: from its first case's first look to its last case's last."""
+    starts = [start for entry in entries for start in entry.starts]
+    return summarise(
+        sorted((look for start in starts for look in start.looks), key=lambda look: look.at_ns),
+        [taken for start in starts for timed in start.timed for taken in timed.stretch.rounds],
+        prerun=next((start.prerun for start in starts if start.prerun is not None), None),
+    )
+
+
+def _expected_false_alarms(ledger: Ledger) -> float:
+    """Regressions to expect in this comparison if nothing had changed; each case has a policy of its own."""
+    return sum(
+        tally([entry.comparison], entry.policy).expected_false_alarms
+        for entry in ledger
+        if entry.comparison is not None
+    )

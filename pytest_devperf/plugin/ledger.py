@@ -1,0 +1,267 @@
+"""The ledger: what is known of every case, from its first process start to its verdict.
+
+It is the one thing in the plugin that changes; everything that decides reads it and returns a value.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pytest_devperf.case.case import Case
+from pytest_devperf.case.plan import rounds_of_start
+from pytest_devperf.errors import CaseError
+from pytest_devperf.measure.round import Share, Stretch
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_devperf.compare.history import Baseline
+    from pytest_devperf.compare.policy import Policy
+    from pytest_devperf.plugin.meter import Probe
+    from pytest_devperf.plugin.start import CaseStart, Role
+    from pytest_devperf.record.record import Comparison, Record
+    from pytest_devperf.target.target import Target
+
+SOLO_STARTS = 3
+"""Least starts that take load and memory: fewer than three values are no verdict."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """One case of this session."""
+
+    index: int
+    item: pytest.Item
+    nth: int
+    """Which of several equal node ids."""
+    case: Case
+    converge: bool
+    """Whether nothing is saved or compared, so that convergence may end it."""
+    early: bool
+    """Whether an early pass may end it: a run that is saved always has all its rounds."""
+    policy: Policy
+    baseline: Baseline | None = None
+    target: Target | None = None
+    reports: list[pytest.TestReport] = field(default_factory=list)
+    starts: list[CaseStart] = field(default_factory=list)
+    confirming: list[CaseStart] = field(default_factory=list)
+    probes: list[Probe] = field(default_factory=list)
+    awaiting: bool = False
+    """Whether a confirmation is under way."""
+    logged: bool = False
+    record: Record | None = None
+    comparison: Comparison | None = None
+    duration_s: float = 0.0
+
+    # -- outcome --------------------------------------------------------------------------------
+
+    @property
+    def passed(self) -> bool:
+        """Whether the test itself passed in every start so far."""
+        return all(report.passed for report in self.reports) or self.xpassed
+
+    @property
+    def passed_or_strict(self) -> bool:
+        """Whether it passed, or failed only for passing although it is marked `xfail(strict=True)`."""
+        from pytest_devperf.plugin.outcome import is_strict_xpass
+
+        return bool(self.reports) and (
+            self.passed or all(report.passed or is_strict_xpass(report) for report in self.reports)
+        )
+
+    @property
+    def xpassed(self) -> bool:
+        """Whether an `xfail` test passed."""
+        return any(report.when == "call" and hasattr(report, "wasxfail") and report.passed for report in self.reports)
+
+    @property
+    def measured(self) -> bool:
+        """Whether anything was measured at all."""
+        return any(start.timed or start.few or start.solo for start in self.starts)
+
+    @property
+    def processes(self) -> int:
+        """Process starts of the timed rounds."""
+        return self.case.plan.processes
+
+    @property
+    def solo_starts(self) -> int:
+        """Starts that take load and memory; none where one process takes everything."""
+        return max(SOLO_STARTS, self.processes) if self.starts and self.starts[0].solo and self.processes > 1 else 0
+
+    # -- what the next start does ---------------------------------------------------------------
+
+    def first_share(self, metric: str) -> Share:
+        """Tell what start 1 does for a metric it meets; the plan may come from the baseline."""
+        from pytest_devperf.compare.bound import early_bound_ns, pace_of
+
+        plan = self.case.plan
+        pace = pace_of(self.baseline, metric) if self.baseline is not None else None
+        iterations, inner_loops = pace or (plan.iterations, None)
+        if "iterations" in self.case.named:
+            iterations = plan.iterations
+        bound = None
+        if self.early and self.baseline is not None:
+            bound = early_bound_ns(self.baseline, metric, self.policy, plan.rounds)
+        return Share(
+            process=0,
+            rounds=rounds_of_start(plan.rounds, plan.processes, 0),
+            total_rounds=plan.rounds,
+            processes=plan.processes,
+            iterations=iterations,
+            inner_loops=inner_loops,
+            fixed=pace is not None,
+            bound_ns=bound,
+            converge=self.converge or (self.early and self.baseline is None),
+        )
+
+    def shares(self, process: int, role: Role) -> dict[str, Share]:
+        """Tell what a later start does for every metric that start 1 measured."""
+        if role == "solo":
+            return {}
+        shares = {}
+        for metric, stretches in self.stretches().items():
+            known = stretches if not self.awaiting else self.stretches(confirming=True).get(metric, [])
+            shares[metric] = self._share(metric, process, stretches[0], known)
+        return shares
+
+    def _share(self, metric: str, process: int, first: Stretch, known: list[Stretch]) -> Share:
+        place = process - self._offset()
+        stopped = any(stretch.stop in {"early-pass", "converged", "too-slow"} for stretch in known)
+        return Share(
+            process=process,
+            rounds=0 if stopped else rounds_of_start(first.total_rounds, self.processes, place),
+            total_rounds=first.total_rounds,
+            processes=self.processes,
+            iterations=first.iterations,
+            inner_loops=first.inner_loops,
+            fixed=True,
+            earlier_ns=tuple(statistics.median(round_.samples_ns) for stretch in known for round_ in stretch.rounds),
+            bound_ns=self._bound(metric, first.total_rounds),
+            converge=(self.converge or (self.early and self.baseline is None)) and not self.awaiting,
+        )
+
+    def _bound(self, metric: str, rounds: int) -> float | None:
+        from pytest_devperf.compare.bound import early_bound_ns
+
+        if self.baseline is None or not (self.early or self.awaiting):
+            return None
+        return early_bound_ns(self.baseline, metric, self.policy, rounds, confirming=self.awaiting)
+
+    def _offset(self) -> int:
+        """Index of the first confirming start: indices are never used twice."""
+        return self.processes + self.solo_starts if self.awaiting else 0
+
+    def confirming_process(self, place: int) -> int:
+        """Index of the place-th confirming start."""
+        return self.processes + self.solo_starts + place
+
+    def wants_start(self, process: int) -> bool:
+        """Tell whether a further timed start would add anything."""
+        if process >= self.processes or self.logged:
+            return False
+        if any(few.metric.kind == "recorded" for start in self.starts for few in start.few):
+            return True
+        return any(share.rounds > 0 for share in self.shares(process, "rounds").values())
+
+    # -- what there is --------------------------------------------------------------------------
+
+    def stretches(self, *, confirming: bool = False) -> dict[str, list[Stretch]]:
+        """Group the timed rounds by metric, in the order in which the test measured them."""
+        found: dict[str, list[Stretch]] = {}
+        for start in self.confirming if confirming else self.starts:
+            for timed in start.timed:
+                found.setdefault(timed.metric.name, []).append(timed.stretch)
+        return found
+
+    def keep(self, start: CaseStart) -> None:
+        """Keep a start's results.
+
+        Raises:
+            CaseError: The start worked on other inputs than the first.
+        """
+        self._check_digests(start)
+        (self.confirming if self.awaiting else self.starts).append(start)
+
+    def _check_digests(self, start: CaseStart) -> None:
+        if not self.starts:
+            return
+        known: Mapping[str, str] = self.starts[0].digests
+        for name, digest in start.digests.items():
+            if name in known and known[name] != digest:
+                part = name.rpartition(": ")[2]
+                raise CaseError(
+                    f"{self.case.id}: {part} differs in every process start",
+                    "seed it, or use devperf.inputs",
+                )
+
+
+class Ledger:
+    """All cases of a session."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._by_item: dict[int, Entry] = {}
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Go through the cases in collection order."""
+        return iter(self.entries)
+
+    def add(self, entry: Entry) -> None:
+        """Take a case up."""
+        self.entries.append(entry)
+        self._by_item[id(entry.item)] = entry
+
+    def of(self, item: pytest.Item) -> Entry | None:
+        """Find the entry of a test."""
+        return self._by_item.get(id(item))
+
+    @property
+    def pending(self) -> list[Entry]:
+        """Cases that ran and are not yet reported."""
+        return [entry for entry in self.entries if entry.reports and not entry.logged]
+
+    @property
+    def unfinished(self) -> list[Entry]:
+        """Cases without a report, whether they ran or not."""
+        return [entry for entry in self.entries if not entry.logged]
+
+
+class FirstOrders:
+    """Orders of start 1: shares are made as the test meets its metrics."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.process = 0
+        self.role: Role = "rounds" if entry.processes > 1 else "all"
+        self._entry = entry
+
+    def share(self, metric: str) -> Share:
+        """Tell what to do for a metric."""
+        return self._entry.first_share(metric)
+
+
+class HandedOrders:
+    """Orders of a later start: shares were made by pytest's own process."""
+
+    def __init__(self, case_id: str, process: int, role: Role, shares: Mapping[str, Share]) -> None:
+        self.process = process
+        self.role = role
+        self._case_id = case_id
+        self._shares = shares
+
+    def share(self, metric: str) -> Share:
+        """Tell what to do for a metric.
+
+        Raises:
+            CaseError: Start 1 did not measure it.
+        """
+        try:
+            return replace(self._shares[metric], process=self.process)
+        except KeyError:
+            raise CaseError(
+                f"{self._case_id}: metric {metric!r} was measured in process start {self.process + 1}, but not in the first",
+                "measure the same metrics in every start",
+            ) from None

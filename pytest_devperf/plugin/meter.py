@@ -1,0 +1,401 @@
+"""Measures the workloads of one case in one process start.
+
+The meter does not know pytest: it is told what to do by `Orders`, brings workloads up on a target, and
+writes down what came of it in a `CaseStart`.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_devperf.case.case import Case
+from pytest_devperf.case.fingerprint import describe_inputs, digest_inputs, fingerprint, named_inputs
+from pytest_devperf.case.plan import MIN_ITERATIONS
+from pytest_devperf.case.workload import Call, Command, Model, Workload
+from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.measure.loop import run_start
+from pytest_devperf.measure.round import Round, Share, Stretch
+from pytest_devperf.metric import (
+    BYTES_PER_MIB,
+    EXECUTE,
+    FIRST_LOAD,
+    LATENCY,
+    LEAKED_MEMORY,
+    LOAD,
+    LOADED_MEMORY,
+    PEAK_MEMORY,
+    Better,
+    Metric,
+    memory_metric,
+    start_metric,
+    time_metric,
+)
+from pytest_devperf.plugin.start import CaseStart, Few, Orders, Timed
+from pytest_devperf.sensor.instrument import read_instrument
+from pytest_devperf.target.target import Answering, Clock, Memory, Runner, Survey, Surveying, Target
+
+LOAD_CYCLES = 3
+"""Loads per process start; their median is the value of that start."""
+
+OnRound = Callable[[Round], None]
+TargetFor = Callable[[Workload], Target]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A workload that was timed, and the metric it was timed as."""
+
+    metric: Metric
+    workload: Workload
+
+
+class Meter:
+    """Measures what a test hands it, in one process start."""
+
+    def __init__(
+        self,
+        *,
+        case: Case,
+        orders: Orders,
+        target_for: TargetFor,
+        clock: Clock,
+        prefixes: Mapping[str, str],
+        use_anchor: bool = True,
+        on_round: OnRound | None = None,
+    ) -> None:
+        self.case = case
+        self.orders = orders
+        self.start = CaseStart(process=orders.process, role=orders.role)
+        self.probes: list[Probe] = []
+        self._target_for = target_for
+        self._target: Target | None = None
+        self._clock = clock
+        self._prefixes = prefixes
+        self._use_anchor = use_anchor
+        self._report_round = on_round
+        self._loaded: _Load | None = None
+
+    @property
+    def target(self) -> Target | None:
+        """The device this case turned out to run on."""
+        return self._target
+
+    # -- what a test asks for -------------------------------------------------------------------
+
+    def time(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
+        """Time a call in rounds and hand back the result of its first, unrecorded call."""
+        target = self._enter(call, name)
+        metric = time_metric(name)
+        with target.start(call, self.orders.process) as runner:
+            result = runner.result() if isinstance(runner, Answering) else None
+            self._spend(runner, metric, call)
+        return result
+
+    async def time_awaited(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
+        """Time a coroutine function inside the running loop."""
+        from pytest_devperf.plugin.awaited import AwaitedRunner
+
+        self._enter(call, name)
+        async with AwaitedRunner.bring_up(call, self._clock) as runner:
+            await runner.spend(self._spend, time_metric(name), call)
+            return runner.result()
+
+    def load(self, factory: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Bring an object up; in the starts that take loads, time it and begin the memory pass."""
+        if self._loaded is not None:
+            raise CaseError(
+                f"{self.case.id}: devperf.load was called twice in one test", "load both objects in one function"
+            )
+        target = self._enter(Call(function=factory, args=args, kwargs=kwargs), LOAD)
+        if not _is_this_machine(target):
+            raise Unsupported(f"devperf.load brings an object up on this machine, not on {target.device.name}")
+        self.start.solo = True
+        self._loaded = _Load(factory, args, kwargs, clock=self._clock, taken=self._takes_few)
+        return self._loaded.first()
+
+    def model(self, model: Model) -> Any:  # noqa: ANN401 - outputs by name
+        """Time a model's methods alone; in the starts that take loads, its load and memory too."""
+        target = self._enter(model, EXECUTE)
+        survey = target.survey(model) if isinstance(target, Surveying) else Survey()
+        self._note_survey(survey)
+        self._note_work(EXECUTE, model)
+        outputs = None
+        for method in survey.methods:
+            outputs = self.method(target, replace(model, method=method))
+        return outputs
+
+    def method(self, target: Target, model: Model) -> Any:  # noqa: ANN401 - outputs by name
+        """Time one method of a model."""
+        metric = time_metric(f"{EXECUTE}.{model.method}")
+        self._new(metric.name)
+        outputs = None
+        if self._takes_rounds:
+            with target.start(model, self.orders.process) as runner:
+                self._spend(runner, metric, model)
+                outputs = runner.result() if isinstance(runner, Answering) else None
+        if self._takes_few:
+            outputs = self._cycle(target, model, outputs)
+        return outputs
+
+    def command(self, command: Command) -> None:
+        """Run a program that measures itself, once per round."""
+        target = self._enter(command, LATENCY)
+        with target.start(command, self.orders.process) as runner:
+            self._spend(runner, time_metric(LATENCY), command)
+        if self._takes_few:
+            with target.start(command, self.orders.process) as runner:
+                self._keep_memory(runner.memory(self.case.plan.iterations))
+
+    def record(self, name: str, value: float, *, unit: str, better: Better) -> None:
+        """Keep a value that the test found out itself."""
+        metric = Metric(name=name, unit=unit, better=better, kind="recorded")
+        known = next((few for few in self.start.few if few.metric.name == name), None)
+        if known is None:
+            self._new(name)
+            self.start.few.append(Few(metric=metric, values=[value]))
+        elif known.metric != metric:
+            raise CaseError(f"{self.case.id}: {name!r} was recorded in two units or directions", "give it one of each")
+        else:
+            known.values.append(value)
+
+    def replay(self, probe: Probe, target: Target) -> None:
+        """Measure a known workload again, on a target that starts processes of its own."""
+        self._target = target
+        if isinstance(probe.workload, Model):
+            self.method(target, probe.workload)
+            return
+        if self.orders.role == "solo" and not self._wants_memory(probe.workload):
+            return
+        with target.start(probe.workload, self.orders.process) as runner:
+            self._spend(runner, probe.metric, probe.workload)
+
+    def finish(self) -> None:
+        """Take what can only be taken when the test's own references are gone."""
+        if self._loaded is not None and self._takes_few:
+            self.start.few.extend(self._loaded.finish())
+        if self._target is not None:
+            self.start.looks.append(self._target.look())
+
+    # -- how ------------------------------------------------------------------------------------
+
+    @property
+    def _takes_rounds(self) -> bool:
+        return self.orders.role != "solo"
+
+    @property
+    def _takes_few(self) -> bool:
+        return self.orders.role != "rounds"
+
+    def _wants_memory(self, workload: Workload) -> bool:
+        return self.case.memory or not isinstance(workload, Call)
+
+    def _enter(self, workload: Workload, name: str) -> Target:
+        """Choose the device, and write down what the workload is."""
+        target = self._target_for(workload)
+        if self._target is None:
+            self._target = target
+            self.start.device = target.device
+            self.start.kind = type(workload).__name__.lower()
+            self.start.instrumented = read_instrument()
+            self.start.looks.append(target.look())
+        elif target.device != self._target.device:
+            raise CaseError(
+                f"{self.case.id}: one test cannot measure on {self._target.device.name} and on {target.device.name}",
+                "split it in two, or pin it with @pytest.mark.devperf(target=…)",
+            )
+        self.start.solo = self.start.solo or self._wants_memory(workload)
+        for key, digest in digest_inputs(workload, prefixes=self._prefixes).items():
+            self.start.digests[f"{name}: {key}"] = digest
+        if not isinstance(workload, Model):
+            self._note_work(name, workload)
+        return target
+
+    def _note_work(self, name: str, workload: Workload) -> None:
+        """Write down the hash of a whole workload, a model's surveyed inputs included."""
+        facts = self.start.inputs if isinstance(workload, Model) else None
+        work = fingerprint(workload, facts={}, prefixes=self._prefixes, input_facts=facts)
+        self.start.works[name] = work
+        if isinstance(workload, Call):
+            named = named_inputs(workload)
+            self.start.inputs.update(describe_inputs(named, prefixes=self._prefixes))
+
+    def _new(self, name: str) -> None:
+        taken = {timed.metric.name for timed in self.start.timed} | {few.metric.name for few in self.start.few}
+        if name in taken:
+            raise CaseError(
+                f"{self.case.id}: metric {name!r} is measured twice in one test",
+                "use devperf.measure(name, …) for a second measurement",
+            )
+
+    def _spend(self, runner: Runner, metric: Metric, workload: Workload) -> None:
+        """Do with a runner what this start is for: rounds, memory, or both."""
+        if self._takes_rounds:
+            self._new(metric.name)
+            self.probes.append(Probe(metric=metric, workload=workload))
+            share = self.orders.share(metric.name)
+            self._keep(metric, self._run(runner, share))
+        if not self._takes_few or not isinstance(workload, Call):
+            return
+        if self._loaded is not None:
+            # The peak is the load's: the object that was loaded is at work here.
+            runner.run(MIN_ITERATIONS, 1)
+        elif self.case.memory:
+            self._keep_memory(runner.memory(MIN_ITERATIONS))
+
+    def _run(self, runner: Runner, share: Share) -> Stretch:
+        plan = self.case.plan
+        return run_start(
+            runner,
+            share,
+            plan,
+            self._clock,
+            rest_s=plan.round_cooldown or 0.0,
+            use_anchor=self._use_anchor,
+            on_round=self._on_round,
+        )
+
+    def _on_round(self, round_: Round) -> None:
+        if self._target is not None and _is_this_machine(self._target):
+            self.start.looks.append(self._target.look())
+        if self._report_round is not None:
+            self._report_round(round_)
+
+    def _keep(self, metric: Metric, stretch: Stretch) -> None:
+        """Keep a stretch, and the values that its rounds brought."""
+        self.start.timed.append(Timed(metric=metric, stretch=stretch))
+        for round_ in stretch.rounds:
+            for name, (value, unit, better) in round_.values.items():
+                self.record_again(name, value, unit=unit, better="higher" if better == "higher" else "lower")
+
+    def record_again(self, name: str, value: float, *, unit: str, better: Better) -> None:
+        """Keep a value that a tool printed in one of its rounds."""
+        if name == LOAD:
+            self._add(Few(metric=start_metric(LOAD), values=[value]))
+            return
+        if unit == "B":
+            self._add(Few(metric=memory_metric(name), values=[value / BYTES_PER_MIB]))
+            return
+        self.record(name, value, unit=unit, better=better)
+
+    def _add(self, few: Few) -> None:
+        known = next((old for old in self.start.few if old.metric.name == few.metric.name), None)
+        if known is None:
+            self.start.few.append(few)
+        else:
+            known.values.extend(few.values)
+
+    def _cycle(self, target: Target, model: Model, outputs: Any) -> Any:  # noqa: ANN401 - outputs by name
+        """Bring a model up several times: the first for memory, all for the load."""
+        loads: list[int] = []
+        for cycle in range(LOAD_CYCLES):
+            with target.start(model, self.orders.process) as runner:
+                if runner.load_ns is not None:
+                    loads.append(runner.load_ns)
+                if cycle == 0:
+                    if outputs is None:
+                        runner.run(1, 1)
+                        outputs = runner.result() if isinstance(runner, Answering) else None
+                    self._keep_memory(runner.memory(self.case.plan.iterations))
+        self._keep_loads(loads)
+        return outputs
+
+    def _keep_loads(self, loads: Sequence[int]) -> None:
+        self.start.few.extend(_load_values(loads))
+
+    def _keep_memory(self, memory: Memory | None) -> None:
+        self.start.few.extend(_memory_values(memory))
+
+    def _note_survey(self, survey: Survey) -> None:
+        self.start.skipped_methods.update(survey.skipped)
+        self.start.inputs.update({name: dict(facts) for name, facts in survey.inputs.items()})
+        self.start.model_sha256 = survey.model_sha256
+        self.start.env.update(survey.env)
+        for name, facts in survey.inputs.items():
+            self.start.digests[f"{EXECUTE}: input {name}"] = str(facts.get("sha256"))
+        if not survey.methods:
+            reasons = "; ".join(f"{method}: {reason}" for method, reason in survey.skipped.items())
+            raise Unsupported(reasons or "the model has no method that can be executed")
+
+
+class _Load:
+    """An object that `devperf.load` brings up, its load cycles and its memory pass."""
+
+    def __init__(
+        self,
+        factory: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        *,
+        clock: Clock,
+        taken: bool,
+    ) -> None:
+        self._factory = factory
+        self._args = args
+        self._kwargs = kwargs
+        self._clock = clock
+        self._taken = taken
+        self._loads: list[int] = []
+        self._exits: AbstractContextManager[Any] | None = None
+
+    def first(self) -> Any:  # noqa: ANN401 - whatever the factory makes
+        """Bring the test's own object up."""
+        if not self._taken:
+            return self._factory(*self._args, **self._kwargs)
+        from pytest_devperf.sensor.memory import PeakMemory
+
+        gc.collect()
+        self._peak = PeakMemory()
+        self._peak.reset()
+        self._baseline = self._peak.rss_bytes()
+        loaded = self._once()
+        self._loaded = self._peak.rss_bytes()
+        return loaded
+
+    def finish(self) -> list[Few]:
+        """Read the peak, then the size after disposal, then time the further load cycles."""
+        peak = self._peak.peak_bytes()
+        gc.collect()
+        disposed = self._peak.rss_bytes()
+        self._peak.close()
+        memory = Memory(baseline=self._baseline, loaded=self._loaded, peak=peak, disposed=disposed)
+        for _ in range(LOAD_CYCLES - 1):
+            self._once()
+            gc.collect()
+        return [*_load_values(self._loads), *_memory_values(memory)]
+
+    def _once(self) -> Any:  # noqa: ANN401 - whatever the factory makes
+        began = self._clock.now_ns()
+        loaded = self._factory(*self._args, **self._kwargs)
+        self._loads.append(self._clock.now_ns() - began)
+        return loaded
+
+
+def _load_values(loads: Sequence[int]) -> list[Few]:
+    if not loads:
+        return []
+    return [
+        Few(metric=start_metric(LOAD), values=[float(statistics.median(loads))]),
+        Few(metric=start_metric(FIRST_LOAD), values=[float(loads[0])]),
+    ]
+
+
+def _memory_values(memory: Memory | None) -> list[Few]:
+    """Sizes above the baseline, in MiB."""
+    if memory is None:
+        return []
+    base = memory.baseline / BYTES_PER_MIB
+    sizes = {LOADED_MEMORY: memory.loaded, PEAK_MEMORY: memory.peak, LEAKED_MEMORY: memory.disposed}
+    return [
+        Few(metric=memory_metric(name), values=[(size - memory.baseline) / BYTES_PER_MIB], baseline=base)
+        for name, size in sizes.items()
+        if size is not None
+    ]
+
+
+def _is_this_machine(target: Target) -> bool:
+    return target.device.kind == "host"

@@ -1,0 +1,22 @@
+"""The state this process was started in, copied before anything could change it.
+
+Fresh interpreters start from it: pytest and conftests put folders on `sys.path` and variables into the
+environment, and a second start must not inherit what the first one added.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+HANDOVER_VARIABLE = "PYTEST_DEVPERF_HANDOVER"
+"""Names the file that tells a fresh interpreter what to do."""
+
+PROCESS_VARIABLE = "PYTEST_DEVPERF_PROCESS"
+"""Zero-based index of the process start; unset in start 1. Users may read it."""
+
+SYS_PATH = tuple(sys.path)
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != HANDOVER_VARIABLE}
+
+HANDOVER = os.environ.pop(HANDOVER_VARIABLE, None)
+"""The handover file, taken away at once: a pytest that a test starts is not this interpreter."""

@@ -1,0 +1,100 @@
+"""Reports of pytest: carried between interpreters, and turned into what a verdict says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
+
+if TYPE_CHECKING:
+    from pytest_devperf.plugin.ledger import Entry
+
+REGRESSED = "devperf_regressed"
+"""Attribute of a report whose test failed by its verdict alone."""
+
+
+class Sentence(TerminalRepr):
+    """A failure that is a statement, not a traceback."""
+
+    def __init__(self, message: str, text: str, location: tuple[str, int | None, str]) -> None:
+        path, line, _ = location
+        self.reprcrash = ReprFileLocation(path, (line or 0) + 1, message)
+        self._text = text
+
+    def __str__(self) -> str:
+        """The whole section."""
+        return self._text
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write the section; its first line in red."""
+        first, _, rest = self._text.partition("\n")
+        tw.line(first, red=True, bold=True)
+        if rest:
+            tw.line(rest)
+
+
+def rebuild(config: pytest.Config, plain: Iterable[Mapping[str, Any]]) -> list[pytest.TestReport]:
+    """Make reports of what a fresh interpreter wrote; JSON made lists of tuples."""
+    reports = []
+    for data in plain:
+        report = config.hook.pytest_report_from_serializable(config=config, data=dict(data))
+        if isinstance(report.longrepr, list):
+            report.longrepr = tuple(report.longrepr)
+        report.location = tuple(report.location)
+        report.sections = [tuple(section) for section in report.sections]
+        report.user_properties = [tuple(pair) for pair in report.user_properties]
+        reports.append(report)
+    return reports
+
+
+def call_report(entry: Entry) -> pytest.TestReport:
+    """The report of the call, or the last one where there was no call."""
+    return next((report for report in entry.reports if report.when == "call"), entry.reports[-1])
+
+
+def is_strict_xpass(report: pytest.TestReport) -> bool:
+    """Tell whether a strict `xfail` test failed for passing."""
+    return (
+        report.when == "call"
+        and report.failed
+        and isinstance(report.longrepr, str)
+        and report.longrepr.startswith("[XPASS(strict)]")
+    )
+
+
+def fail(entry: Entry, message: str, text: str, *, regressed: bool = False) -> None:
+    """Turn a case's kept reports into a failure that states what happened."""
+    report = call_report(entry)
+    strict = is_strict_xpass(report)
+    report.longrepr = Sentence(message, text, report.location)
+    if regressed and (strict or hasattr(report, "wasxfail")):
+        if not hasattr(report, "wasxfail"):
+            mark = entry.item.get_closest_marker("xfail")
+            report.wasxfail = str(mark.kwargs.get("reason", "")) if mark else ""
+        report.outcome = "skipped"
+        return
+    report.outcome = "failed"
+    if regressed:
+        setattr(report, REGRESSED, True)
+
+
+def replace_by(entry: Entry, reports: list[pytest.TestReport], process: int) -> None:
+    """Let a later start's reports stand for the case, naming the start."""
+    words = f"process start {process + 1} of {max(entry.processes, process + 1)}"
+    for report in reports:
+        if not report.passed:
+            report.sections.append(("devperf", words))
+            if isinstance(report.longrepr, tuple):
+                path, line, reason = report.longrepr
+                report.longrepr = (path, line, f"{reason} ({words})")
+    entry.reports = reports
+
+
+def status_of(report: pytest.TestReport) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
+    """Give a regression its own word; it counts as a failure."""
+    if getattr(report, REGRESSED, False) and report.failed:
+        return "failed", "F", ("REGRESSED", {"red": True})
+    return None

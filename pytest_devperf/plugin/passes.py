@@ -1,0 +1,213 @@
+"""The passes over the cases: later process starts, solo starts, confirmations.
+
+On the host a pass is a fresh interpreter; on a target that starts processes of its own it is driven
+from here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.measure.cooldown import cool, parse_cooldown
+from pytest_devperf.plugin.fresh import Found, last_words, run_pass
+from pytest_devperf.plugin.ledger import Entry, HandedOrders
+from pytest_devperf.plugin.meter import Meter
+from pytest_devperf.plugin.outcome import fail, is_strict_xpass, rebuild, replace_by
+from pytest_devperf.plugin.place import prefixes_of
+from pytest_devperf.plugin.start import Role
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_devperf.measure.cooldown import Cooling
+    from pytest_devperf.plugin.options import Options
+    from pytest_devperf.plugin.place import Places
+    from pytest_devperf.sensor.context import Context
+    from pytest_devperf.target.target import Target
+
+CONFIRM_COOLDOWN_S = 10.0
+"""Wait before a suspect is measured again on a host: boosts and bursts are over by then."""
+
+Judge = Callable[[Entry], None]
+"""Reaches a verdict on an entry that has all its starts, and reports it unless it awaits a confirmation."""
+
+
+class Passes:
+    """Runs what is left to run after start 1."""
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        options: Options,
+        places: Places,
+        *,
+        seed: int,
+        judge: Judge,
+        on_event: Callable[[Mapping[str, Any]], None],
+        on_cooling: Callable[[Cooling], None],
+    ) -> None:
+        self._config = config
+        self._options = options
+        self._places = places
+        self._seed = seed
+        self._judge = judge
+        self._on_event = on_event
+        self._on_cooling = on_cooling
+
+    def run(self, entries: Sequence[Entry]) -> None:
+        """Give every entry its further starts and its verdict, cases alternating."""
+        for process in range(1, max((entry.processes for entry in entries), default=1)):
+            self._timed(entries, process)
+        for solo in range(max((entry.solo_starts for entry in entries), default=0)):
+            for entry in entries:
+                if not entry.logged and solo < entry.solo_starts:
+                    self._pass([entry], entry.processes + solo, "solo")
+        for entry in entries:
+            if not entry.logged:
+                self._judge(entry)
+        self._confirm([entry for entry in entries if entry.awaiting and not entry.logged])
+
+    def _timed(self, entries: Sequence[Entry], process: int) -> None:
+        wanting = [entry for entry in entries if not entry.logged and entry.wants_start(process)]
+        if wanting:
+            self._pass(wanting, process, "rounds")
+        for entry in entries:
+            if not entry.logged and not is_pending(entry, process + 1):
+                self._judge(entry)
+
+    def _confirm(self, suspects: Sequence[Entry]) -> None:
+        """Measure suspects again, with the full budget, in starts of their own."""
+        if not suspects:
+            return
+        if self._options_cooldown(suspects) != "off":
+            self._places.clock.sleep(CONFIRM_COOLDOWN_S)
+        for place in range(max(entry.processes for entry in suspects)):
+            groups: dict[int, list[Entry]] = {}
+            for entry in suspects:
+                if place < entry.processes and not entry.logged:
+                    groups.setdefault(entry.confirming_process(place), []).append(entry)
+            for process, members in groups.items():
+                role: Role = "rounds" if members[0].processes > 1 else "all"
+                self._pass(members, process, role)
+        for entry in suspects:
+            for solo in range(entry.solo_starts):
+                if not entry.logged:
+                    self._pass([entry], entry.confirming_process(entry.processes + solo), "solo")
+        for entry in suspects:
+            if not entry.logged:
+                self._judge(entry)
+
+    @staticmethod
+    def _options_cooldown(entries: Sequence[Entry]) -> str:
+        return entries[0].case.plan.cooldown
+
+    def _pass(self, entries: Sequence[Entry], process: int, role: Role) -> None:
+        """One process start of several cases."""
+        for target, members in _by_target(entries):
+            self._cool(target, members[0])
+            prerun = self._places.prerun() if _is_host(target) and role == "rounds" else None
+            seed = self._seed + process
+            if _is_host(target):
+                found = run_pass(self._config, members, process=process, role=role, seed=seed, on_event=self._on_event)
+                for entry in members:
+                    self._take(entry, found[entry.index], process, prerun)
+            else:
+                order = list(members)
+                random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
+                for entry in order:
+                    self._drive(entry, process, role)
+
+    def _cool(self, target: Target, entry: Entry) -> None:
+        plan = entry.case.plan
+        steps: Iterator[Cooling] = cool(
+            target.look,
+            self._places.clock,
+            mode=parse_cooldown(plan.cooldown),
+            floor_s=plan.cooldown_floor,
+            ceiling_s=plan.cooldown_max,
+            kind=target.device.kind,
+        )
+        for step in steps:
+            self._on_cooling(step)
+
+    def _take(self, entry: Entry, found: Found, process: int, prerun: Context | None) -> None:
+        """Take what a fresh interpreter found into the ledger."""
+        words = f"process start {process + 1}"
+        if found.absent:
+            self._fail(
+                entry,
+                f"{entry.case.id}: {words} did not find this case: its id differs from run to run",
+                "make parametrised ids from values that stay the same (no sets, times or random numbers)",
+            )
+        elif found.start is None:
+            died = "died in this case" if found.begun else "did not run"
+            self._fail(
+                entry,
+                f"{entry.case.id}: {words} {died}",
+                "--devperf-processes=1 measures in one process; the interpreter's last words:\n"
+                + last_words(found.died or ""),
+            )
+        else:
+            reports = rebuild(self._config, found.reports)
+            entry.duration_s += sum(report.duration for report in reports)
+            if any(not report.passed and not is_strict_xpass(report) for report in reports):
+                replace_by(entry, reports, process)
+                self._judge(entry)
+                return
+            found.start.prerun = prerun
+            self._keep(entry, lambda: entry.keep(found.start))  # type: ignore[arg-type] # not None here
+
+    def _drive(self, entry: Entry, process: int, role: Role) -> None:
+        """Give a case a start on a target that starts processes of its own."""
+        assert entry.target is not None
+        target = entry.target
+        meter = Meter(
+            case=entry.case,
+            orders=HandedOrders(entry.case.id, process, role, entry.shares(process, role)),
+            target_for=lambda _: target,
+            clock=self._places.clock,
+            prefixes=prefixes_of(self._config),
+            use_anchor=not self._options.no_anchor,
+        )
+
+        def measure() -> None:
+            meter.start.looks.append(target.look())
+            for probe in entry.probes:
+                meter.replay(probe, target)
+            meter.finish()
+            entry.keep(meter.start)
+
+        self._keep(entry, measure)
+
+    def _keep(self, entry: Entry, work: Callable[[], None]) -> None:
+        """Turn an error of one case into that case's failure."""
+        try:
+            work()
+        except DevperfError as error:
+            self._fail(entry, error.what, error.next_step)
+
+    def _fail(self, entry: Entry, what: str, next_step: str) -> None:
+        fail(entry, what, f"{what}\n{next_step}" if next_step else what)
+        self._judge(entry)
+
+
+def is_pending(entry: Entry, process: int) -> bool:
+    """Tell whether a case needs any further start, counted from a process index on."""
+    if entry.solo_starts:
+        return True
+    return any(entry.wants_start(later) for later in range(process, entry.processes))
+
+
+def _by_target(entries: Iterable[Entry]) -> list[tuple[Target, list[Entry]]]:
+    groups: dict[int, tuple[Target, list[Entry]]] = {}
+    for entry in entries:
+        assert entry.target is not None
+        groups.setdefault(id(entry.target), (entry.target, []))[1].append(entry)
+    return list(groups.values())
+
+
+def _is_host(target: Target) -> bool:
+    return target.device.kind == "host"

@@ -1,0 +1,153 @@
+"""Where cases of a session run: the clock, the targets, and which of them a workload goes to."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_devperf.case.workload import Call, Workload
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.plugin.options import Options
+
+if TYPE_CHECKING:
+    from pytest_devperf.case.case import Case
+    from pytest_devperf.sensor.context import Context
+    from pytest_devperf.sensor.machine import Machine
+    from pytest_devperf.target.target import Clock, Target
+
+AUTO = "auto"
+HOST = "host"
+
+
+class Places:
+    """The clock and the targets of a session; a target is opened when it is first asked for."""
+
+    def __init__(self, config: pytest.Config, options: Options) -> None:
+        from pytest_devperf.target.clock import SystemClock
+
+        self._config = config
+        self._options = options
+        self.clock: Clock = config.hook.pytest_devperf_clock(config=config) or SystemClock()
+        self._machine: Machine | None = None
+        self._targets: dict[str, Target] = {}
+
+    @property
+    def opened(self) -> list[Target]:
+        """The targets opened so far, each once."""
+        return list({id(target): target for target in self._targets.values()}.values())
+
+    def host(self) -> Target:
+        """This machine."""
+        return self.target(HOST)
+
+    def target(self, spec: str) -> Target:
+        """Open the target that a spec means.
+
+        Raises:
+            pytest.UsageError: No plugin answers it, or its device cannot be used.
+        """
+        if spec not in self._targets:
+            try:
+                target = self._config.hook.pytest_devperf_make_target(config=self._config, spec=spec)
+            except DevperfError as error:
+                raise pytest.UsageError(str(error)) from None
+            if target is None:
+                raise pytest.UsageError(
+                    f"--devperf-target={spec}: no such target; there are auto, host, android, android:SERIAL and sim, "
+                    "and what plugins add"
+                )
+            self._targets[spec] = target
+        return self._targets[spec]
+
+    def session_target(self) -> Target:
+        """The target that the session's own context is read from."""
+        spec = self._options.target
+        return self.host() if spec == AUTO else self.target(spec)
+
+    def chooser(self, case: Case) -> Callable[[Workload], Target]:
+        """Choose a case's target by the kind of its workload."""
+        spec = case.target or self._options.target
+
+        def choose(workload: Workload) -> Target:
+            if spec != AUTO:
+                return self.target(spec)
+            if isinstance(workload, Call):
+                return self.host()
+            return self.phone() or self.host()
+
+        return choose
+
+    def phone(self) -> Target | None:
+        """The phone that `auto` sends models, commands and apps to; None where none is attached and set up."""
+        if AUTO not in self._targets:
+            found = self._config.hook.pytest_devperf_make_target(config=self._config, spec=AUTO)
+            self._targets[AUTO] = found or self.host()
+        target = self._targets[AUTO]
+        return None if target is self.host() else target
+
+    def look(self) -> Context:
+        """Look at this machine's sensors."""
+        return self._sensors().look(self.clock.now_ns())
+
+    def prerun(self) -> Context:
+        """Watch this machine idle for a moment before a pass."""
+        return self._sensors().prerun(self.clock)
+
+    def _sensors(self) -> Machine:
+        if self._machine is None:
+            from pytest_devperf.sensor.machine import Machine
+
+            self._machine = Machine()
+        return self._machine
+
+
+def make_host(config: pytest.Config, places: Places, options: Options) -> Target:
+    """Make the target of this machine, with the sensors that plugins add."""
+    from pytest_devperf.target.host.host import HostTarget
+    from pytest_devperf.target.host.identity import read_device
+
+    target = HostTarget(device=read_device(options.identity or "model"), clock=places.clock, look=places.look)
+    added = [sensors for sensors in config.hook.pytest_devperf_sensors(config=config, target=target) if sensors]
+    if not added:
+        return target
+
+    def look() -> Context:
+        seen = places.look()
+        readings = {name: read(_shell) for sensors in added for name, read in sensors.items()}
+        known = {name: value for name, value in readings.items() if value is not None}
+        return replace(seen, temps_c={**seen.temps_c, **known})
+
+    return HostTarget(device=target.device, clock=places.clock, look=look)
+
+
+def _shell(command: str) -> str:
+    """Run a command of a plugin's sensor on this machine and hand back what it printed."""
+    import subprocess
+
+    return subprocess.run(  # noqa: S602 - the command is the plugin's own text
+        command, shell=True, capture_output=True, text=True, timeout=10, check=False
+    ).stdout
+
+
+def prefixes_of(config: pytest.Config) -> Mapping[str, str]:
+    """Folders that differ between machines and runs, and what stands for them in a workload's hash."""
+    return {
+        sys.prefix: "<interpreter>",
+        str(config.rootpath): "<rootdir>",
+        str(config.invocation_params.dir): "<cwd>",
+        tempfile.gettempdir(): "<tmp>",
+        str(Path.home()): "<home>",
+        **_basetemp(config),
+    }
+
+
+def _basetemp(config: pytest.Config) -> Mapping[str, str]:
+    basetemp = getattr(config.option, "basetemp", None)
+    return {os.path.abspath(basetemp): "<tmp>"} if basetemp else {}  # noqa: PTH100 - the text is what is compared

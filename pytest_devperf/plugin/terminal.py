@@ -1,0 +1,118 @@
+"""What a session shows: header, progress while it measures, tables and the last line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_devperf.plugin.assemble import device_record
+from pytest_devperf.record.codec import settings_of
+from pytest_devperf.record.record import Run
+from pytest_devperf.report import as_text
+from pytest_devperf.report.report import Report
+from pytest_devperf.sensor.summary import summarise
+
+if TYPE_CHECKING:
+    from pytest_devperf.measure.cooldown import Cooling
+    from pytest_devperf.plugin.campaign import Campaign
+    from pytest_devperf.plugin.ledger import Entry
+
+
+class Screen:
+    """Writes to pytest's terminal; the progress bar appears on a terminal alone."""
+
+    def __init__(self, config: pytest.Config, campaign: Campaign) -> None:
+        self._config = config
+        self._campaign = campaign
+        self._bar: Any = None
+        self._shown = False
+
+    def header(self) -> list[str]:
+        """Describe the device, its state, and how it is measured."""
+        campaign = self._campaign
+        target = campaign.places.session_target()
+        run = Run(
+            taken_at="",
+            devperf_version="",
+            device=device_record(target.device),
+            settings=settings_of(campaign.plan),
+            run_context=summarise([target.look()], prerun=None),
+        )
+        return as_text.header_lines(
+            Report(runs=(run,), target=campaign.options.target, compared_with=campaign.options.compare)
+        )
+
+    # -- while it measures ------------------------------------------------------------------------
+
+    def measuring(self, entry: Entry, process: int) -> None:
+        """Show which case is being measured."""
+        bar = self._progress()
+        if bar is not None:
+            bar.set_postfix_str(f"start {process + 1}: {entry.case.id[-60:]}", refresh=True)
+            bar.update(1)
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        """Follow what a fresh interpreter does."""
+        if event["kind"] == "start":
+            entry = self._campaign.ledger.entries[event["index"]]
+            self.measuring(entry, len(entry.starts))
+
+    def tick(self) -> None:
+        """A round is done."""
+        if self._bar is not None:
+            self._bar.refresh()
+
+    def cooling(self, step: Cooling) -> None:
+        """Show a wait as it goes."""
+        bar = self._progress()
+        if bar is not None:
+            temperature = f"{step.temp_c:.1f} °C" if step.temp_c is not None else "unknown temperature"
+            bar.set_postfix_str(f"cooling down: {temperature}, {step.waited_s:.0f} s", refresh=True)
+
+    def clear(self) -> None:
+        """Make room for a line of pytest's own."""
+        if self._bar is not None:
+            self._bar.clear()
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def _progress(self) -> Any:  # noqa: ANN401 - tqdm, or None
+        if self._shown:
+            return self._bar
+        self._shown = True
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        file = getattr(getattr(reporter, "_tw", None), "_file", None)
+        if file is None or not file.isatty() or self._config.option.capture == "no":
+            return None
+        from tqdm import tqdm
+
+        ledger = self._campaign.ledger
+        starts = sum(entry.processes for entry in ledger)
+        self._bar = tqdm(total=starts, desc="devperf", unit="start", file=file, leave=False, dynamic_ncols=True)
+        return self._bar
+
+    # -- at the end -------------------------------------------------------------------------------
+
+    def summary(self, reporter: Any, report: Report) -> None:  # noqa: ANN401 - pytest's own reporter
+        """Write tables, cautions, and the line that counts every outcome."""
+        self.close()
+        verbosity = self._config.get_verbosity()
+        one = sum(1 for _ in report.cases) == 1
+        reporter.section("devperf", sep="=")
+        text = as_text.render(report, width=reporter._tw.fullwidth, verbosity=verbosity)  # noqa: SLF001 - its width
+        reporter.write_line(text)
+        if one and verbosity <= 0:
+            for _, record in report.cases:
+                for line in as_text.stable_lines(record):
+                    reporter.write_line(line)
+
+    def nothing_measured(self, reporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
+        """Say that no case was measured, so that silence is not taken for a pass."""
+        compared = " and nothing was compared" if self._campaign.options.compare else ""
+        reporter.write_line(f"devperf: no case was measured{compared}")
