@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_devperf.errors import CaseError
-from pytest_devperf.target.target import Runner, SelfWarming, Ticking, Witnessing
+from pytest_devperf.target.target import Runner, Looping, SelfWarming, Ticking, Witnessing
 
 TICKS_PER_ITERATION = 1000
 """Steps of the clock in one iteration: the step is then a thousandth of what is measured."""
@@ -94,6 +94,8 @@ def calibrate(runner: Runner, call_ns: float, *, where: str) -> tuple[int, float
     """
     tick_ns = runner.tick_ns if isinstance(runner, Ticking) else None
     loops = 1
+    if isinstance(runner, Looping) and not runner.loops:
+        return loops, call_ns
     if not tick_ns or not math.isfinite(tick_ns):
         return loops, call_ns
     while call_ns * loops < TICKS_PER_ITERATION * tick_ns and loops < MAX_INNER_LOOPS:
