@@ -52,6 +52,15 @@ class Feed:
     """Why it cannot be fed."""
 
 
+def named_sizes(slot: Slot) -> tuple[int | str, ...]:
+    """Give every open dimension a name that `dims=` can use: its own, or `input.axis` where it has none.
+
+    >>> named_sizes(Slot(name="x", dtype="float32", shape=("batch", 576, None)))
+    ('batch', 576, 'x.2')
+    """
+    return tuple(f"{slot.name}.{axis}" if size is None else size for axis, size in enumerate(slot.shape or ()))
+
+
 def pinned_shape(slot: Slot, dims: Mapping[str, int]) -> tuple[int, ...] | str:
     """Fill a slot's symbolic sizes in; a text is the reason why one stays open."""
     if slot.dtype not in ITEM_BYTES:
@@ -59,14 +68,9 @@ def pinned_shape(slot: Slot, dims: Mapping[str, int]) -> tuple[int, ...] | str:
     if slot.shape is None:
         return f"input {slot.name!r} has no shape; pass inputs={{{slot.name!r}: array}}"
     sizes: list[int] = []
-    for axis, size in enumerate(slot.shape):
+    for size in named_sizes(slot):
         if isinstance(size, str) and size not in dims:
             return f"dimension {size!r} has no fixed size; pass dims={{{size!r}: N}}"
-        if size is None:
-            return (
-                f"dimension {axis} of input {slot.name!r} has neither size nor name; "
-                f"pass inputs={{{slot.name!r}: array}}"
-            )
         sizes.append(dims[size] if isinstance(size, str) else size)
     return tuple(sizes)
 
@@ -132,7 +136,7 @@ def checked(slot: Slot, value: Any, dims: Mapping[str, int]) -> np.ndarray[Any, 
     elif array.dtype.name != slot.dtype:
         _refuse(slot, array)
     if slot.shape is not None:
-        fixed = [dims.get(size) if isinstance(size, str) else size for size in slot.shape]
+        fixed = [dims.get(size) if isinstance(size, str) else size for size in named_sizes(slot)]
         if len(fixed) != array.ndim:
             _refuse(slot, array)
         if any(size not in (None, there) for size, there in zip(fixed, array.shape, strict=True)):
@@ -144,11 +148,11 @@ def format_slot(slot: Slot) -> str:
     """Write what an input expects: `x float32 [batch, 576]`.
 
     >>> format_slot(Slot(name="x", dtype="float32", shape=("batch", 576, None)))
-    'x float32 [batch, 576, ?]'
+    'x float32 [batch, 576, x.2]'
     """
     if slot.shape is None:
         return f"{slot.name} {slot.dtype}"
-    return f"{slot.name} {slot.dtype} [{', '.join('?' if size is None else str(size) for size in slot.shape)}]"
+    return f"{slot.name} {slot.dtype} [{', '.join(map(str, named_sizes(slot)))}]"
 
 
 def _refuse(slot: Slot, array: np.ndarray[Any, Any]) -> NoReturn:
@@ -162,7 +166,7 @@ def _check_names(slots: tuple[Slot, ...], dims: Mapping[str, int], given: Mappin
     for name in given:
         if name not in {slot.name for slot in slots}:
             raise CaseError(f"the model has no input {name!r}", f"it takes {expected}")
-    symbols = {size for slot in slots for size in slot.shape or () if isinstance(size, str)}
+    symbols = {size for slot in slots for size in named_sizes(slot) if isinstance(size, str)}
     for name, size in dims.items():
         if name not in symbols:
             raise CaseError(f"the model has no dimension {name!r}", f"it takes {expected}")

@@ -100,7 +100,7 @@ def _program(command: Command, folder: Path, cwd: Path) -> Path:
     if named.name in {Path(source).name for source in command.push} and pushed.is_file():
         pushed.chmod(pushed.stat().st_mode | 0o755)
         return pushed
-    if named.parent == Path() and not named.is_absolute():
+    if not any(mark in command.argv[0] for mark in (os.sep, os.altsep) if mark):
         found = shutil.which(command.argv[0], path=command.environment.get("PATH"))
         if found is None:
             raise CaseError(f"no program {named} on PATH", "install it, or push it and name it ./…")
