@@ -1,0 +1,42 @@
+"""ExecuTorch's `executor_runner`, on stdout or in Android's log."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_devperf.tool.output import Output
+from pytest_devperf.tool.reading import NS_PER_MS, NUMBER, durations_ns, refuse
+
+TOOL = "executor_runner"
+
+ITERATION = re.compile(rf"Iteration \d+ of \d+: ({NUMBER}) ms")
+TOTAL = re.compile(rf"Model executed successfully (\d+) time\(s\) in ({NUMBER}) ms\.?")
+LOADED = re.compile(rf"Model loaded in ({NUMBER}) ms")
+"""Lines of the log. Source: executorch/examples/portable/executor_runner/executor_runner.cpp, its ET_LOG calls."""
+
+UNTIMED = "Model executed successfully."
+"""What runners before the timed one print."""
+
+
+def parse_executor_runner(text: str) -> Output:
+    """Read the time of each execution; older versions give their sum, and so one sample.
+
+    Raises:
+        CaseError: The model did not run, or the version prints no time.
+    """
+    ends = list(TOTAL.finditer(text))
+    if not ends:
+        if UNTIMED in text:
+            refuse(TOOL, "tells no time", text, "build a newer executor_runner: the time came with --num_executions")
+        refuse(TOOL, "has no 'Model executed successfully'", text, "see its log: on Android it goes to logcat alone")
+    # A log may hold earlier runs: the last one begins where the one before it ended.
+    run = text[ends[-2].end() if len(ends) > 1 else 0 : ends[-1].end()]
+    iterations = [float(time) for time in ITERATION.findall(run)]
+    count, total = int(ends[-1][1]), float(ends[-1][2])
+    if not iterations and count > 0:
+        iterations = [total / count]
+    loaded = LOADED.findall(run)
+    return Output(
+        samples_ns=durations_ns(iterations, NS_PER_MS, TOOL, text),
+        load_ns=float(loaded[-1]) * NS_PER_MS if loaded else None,
+    )

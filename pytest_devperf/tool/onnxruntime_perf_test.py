@@ -1,0 +1,61 @@
+"""`onnxruntime_perf_test`: its report on stdout, or better its result file with one row for each run."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_devperf.tool.output import Output, Value
+from pytest_devperf.tool.reading import NS_PER_MS, NS_PER_S, NUMBER, durations_ns, refuse
+
+TOOL = "onnxruntime_perf_test"
+
+ROW = re.compile(rf"^[^,\n]*,\s*({NUMBER}),\s*(\d+),\s*-?\d+,\s*(\d+)\s*$", re.MULTILINE)
+"""A row of the result file: model, seconds, peak working set, CPU use, number of the run.
+
+Source:
+    onnxruntime/test/perftest/performance_runner.cc, PerformanceResult::DumpToFile.
+"""
+
+AVERAGE = re.compile(rf"Average inference time cost(?: total)?:\s*({NUMBER}) ms")
+SESSION = re.compile(rf"Session creation time cost:\s*({NUMBER}) s")
+FIRST = re.compile(rf"First inference time cost:\s*({NUMBER}) ms")
+PEAK = re.compile(r"Peak working set size:\s*(\d+)")
+
+
+def parse_onnxruntime_perf_test(text: str) -> Output:
+    """Read the time of each run, or the average where there are no rows.
+
+    Raises:
+        CaseError: There is neither.
+    """
+    rows = _newest_rows(text)
+    average = AVERAGE.findall(text)
+    if rows:
+        samples = durations_ns([seconds for seconds, _ in rows], NS_PER_S, TOOL, text)
+    elif average:
+        samples = durations_ns([float(average[-1])], NS_PER_MS, TOOL, text)
+    else:
+        refuse(
+            TOOL,
+            "has neither rows of runs nor 'Average inference time cost'",
+            text,
+            "see that the model loads, or print its result file too",
+        )
+    session, first = SESSION.findall(text), FIRST.findall(text)
+    peaks = [int(size) for size in PEAK.findall(text)] or [size for _, size in rows]
+    return Output(
+        samples_ns=samples,
+        load_ns=float(session[-1]) * NS_PER_S if session else None,
+        values={"first_inference": Value(value=float(first[-1]), unit="ms")} if first else {},
+        peak_bytes=peaks[-1] if peaks and peaks[-1] > 0 else None,
+    )
+
+
+def _newest_rows(text: str) -> list[tuple[float, int]]:
+    """Take (seconds, peak bytes) of the last run of the tool: its file is only ever appended to."""
+    rows: list[tuple[float, int]] = []
+    for seconds, peak, number in ROW.findall(text):
+        if int(number) == 0:
+            rows = []
+        rows.append((float(seconds), int(peak)))
+    return rows

@@ -1,0 +1,38 @@
+"""Real outputs of real tools are read; they lie outside this project, where DEVPERF_CAPTURED says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_devperf.tool.androidx import parse_androidx
+from pytest_devperf.tool.benchncnn import parse_benchncnn
+from pytest_devperf.tool.executor_runner import parse_executor_runner
+from pytest_devperf.tool.google_benchmark import parse_google_benchmark
+from pytest_devperf.tool.llama_bench import parse_llama_bench
+
+FILES = {
+    "tools/google_benchmark.json": (parse_google_benchmark, 3),
+    "tools/llama_bench.json": (parse_llama_bench, 2),
+    "tools/ncnn_benchncnn_sd855plus.txt": (parse_benchncnn, 20),
+    "tools/executorch_executor_runner_2025.txt": (parse_executor_runner, 1),
+    "androidx/benchmarkData_pixel3_macro_startup.json": (parse_androidx, 1),
+    "androidx/benchmarkData_pixel5_frametiming.json": (parse_androidx, 4),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_real_output_is_read(name: str) -> None:
+    folder = os.environ.get("DEVPERF_CAPTURED")
+    if not folder:
+        pytest.skip("set DEVPERF_CAPTURED to a folder of captured outputs")
+    path = Path(folder, name)
+    if not path.exists():
+        pytest.skip(f"DEVPERF_CAPTURED holds no {name}")
+    parse, least = FILES[name]
+
+    output = parse(path.read_text(encoding="utf-8"))
+
+    assert len(output.series_ns) + bool(output.samples_ns) >= least
