@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -18,6 +19,24 @@ DEFAULT_TOLERANCE = {"rounds": 0.02, "start": 0.35, "memory": 0.03, "recorded": 
 
 MEMORY_FLOOR_MIB = 1.0
 """Absolute floor of a memory threshold: allocators and the kernel's page cache move by less."""
+
+
+_TOLERANCE = re.compile(r"(?:(?P<metric>[^=\s]+)=)?(?P<percent>\d+(?:\.\d+)?|\.\d+)\s*%")
+
+
+def parse_tolerance(text: str) -> tuple[str, float]:
+    """Read `X%` or `METRIC=X%` into a metric name (`*` for all) and a fraction.
+
+    >>> parse_tolerance("load=40%"), parse_tolerance("2.5%")
+    (('load', 0.4), ('*', 0.025))
+
+    Raises:
+        ValueError: It is spelt otherwise; the percent sign is required.
+    """
+    match = _TOLERANCE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("write X% or METRIC=X%, with the % sign")
+    return match["metric"] or "*", float(match["percent"]) / 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from textwrap import wrap
 
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.detail import caution_words, detail_lines, failure_text, stable_lines, stats_line
-from pytest_devperf.report.header import context_line, device_line, header_lines
-from pytest_devperf.report.report import Report, Saved
+from pytest_devperf.report.header import context_line, device_line, header_lines, run_line
+from pytest_devperf.report.report import Report, Saved, kind_of
 from pytest_devperf.report.row import BLIND_PERCENT, COMPARED, MEASURED, compared_rows, measured_rows, word
 from pytest_devperf.report.table import lay_out, printable
 
@@ -52,17 +52,13 @@ def table_lines(records: Sequence[Record], *, width: int = 80, all_metrics: bool
 
 
 def reason_lines(run: Run) -> list[str]:
-    """Say of every case without a plain verdict why, and which cases of the baseline are missing."""
-    lines: list[str] = []
-    for record in run.cases:
-        reasons = [record.reason] if record.reason and record.outcome != "passed" else []
-        verdict: str = record.outcome
-        if record.comparison is not None:
-            verdict = record.comparison.verdict if record.outcome == "passed" else record.outcome
-            parts = [change for change in record.comparison.changes if change.reason]
-            reasons += [record.comparison.reason] if record.comparison.reason else []
-            reasons += [f"{part.metric}: {part.reason}" for part in parts if part.reason not in reasons]
-        lines += [f"{word(verdict)} {printable(record.id)}: {printable('; '.join(reasons))}"] if reasons else []
+    """Say of every case without a plain pass why, and which cases of the baseline are missing."""
+    lines = [
+        f"{word(kind_of(record))} {printable(record.id)}: {printable('; '.join(reasons))}"
+        for record in run.cases
+        for reasons in [_reasons(record)]
+        if reasons
+    ]
     return lines + [f"MISSING {printable(each)}: in the baseline, not measured" for each in run.missing]
 
 
@@ -85,6 +81,34 @@ def summary_line(report: Report) -> str:
         parts.append(_compared(report))
     parts += [_saved(saved) for saved in report.saved]
     return printable("; ".join((*parts, *report.closing)))
+
+
+def _title(run: Run, report: Report) -> list[str]:
+    """Tell the runs of a report apart: by their device, and by label and time where that is the same."""
+    same = [other for other in report.runs if other.device.fingerprint == run.device.fingerprint]
+    which = [run_line(run)] if len(same) > 1 else []
+    return [*which, device_line(run.device), *filter(None, [context_line(run.run_context)])]
+
+
+def _reasons(record: Record) -> list[str]:
+    """Give what explains a case's verdict; nothing for a plain pass and for a new case, which need none."""
+    own = [record.reason] if record.reason and record.outcome != "passed" else []
+    comparison = record.comparison
+    if comparison is None or kind_of(record) in {"new", "failed", "error", "skipped"}:
+        return own
+    from pytest_devperf.compare.words import sentence
+
+    told = {"regressed", "suspect"}
+    found = [sentence(change) for change in comparison.changes if change.verdict in told]
+    whole = comparison.reason or ""
+    if whole and comparison.verdict not in told:
+        found.append(whole)
+    found += [
+        f"{change.metric}: {change.reason}"
+        for change in comparison.changes
+        if change.reason and change.verdict not in told and change.verdict != "new" and change.reason not in whole
+    ]
+    return found
 
 
 def _compared(report: Report) -> str:

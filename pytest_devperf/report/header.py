@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_devperf.record.record import Commit, DeviceRecord
+from pytest_devperf.record.record import Commit, DeviceRecord, Run
 from pytest_devperf.report.report import Report
 from pytest_devperf.report.table import printable
 from pytest_devperf.sensor.context import RunContext
@@ -68,6 +68,13 @@ def settings_line(settings: Mapping[str, Any], target: str) -> str:
     facts += [f"{settings[key]} {name}" for key, name in words.items() if settings.get(key) is not None]
     facts += [f"{key} {settings[key]}" for key in ("order", "seed") if settings.get(key) is not None]
     return printable(", ".join(facts))
+
+
+def run_line(run: Run) -> str:
+    """Name a run: label, time, id and commit, as far as it has them."""
+    commit = commit_line(run.commit)
+    facts = [run.label, run.taken_at, run.id, f"commit {commit}" if commit else None]
+    return printable(f"run {', '.join(fact for fact in facts if fact)}")
 
 
 def commit_line(commit: Commit | None) -> str:

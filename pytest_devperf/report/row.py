@@ -36,14 +36,6 @@ LOUD = frozenset(
 )
 """What is written in capitals: everything that is not a plain pass."""
 
-STOPS = {
-    "confirm": "not confirmed",
-    "starts": "process starts differ as much",
-    "anchor": "the machine was slower too",
-    "unconfirmed": "could not be measured again",
-}
-"""Why a suspicion did not become a regression, in the words of the table."""
-
 
 def word(kind: str) -> str:
     """Write what became of a case.
@@ -90,10 +82,8 @@ def measured_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
 
 
 def verdict_cell(change: Change) -> str:
-    """Write a metric's verdict, with what it could have seen or what stopped it."""
+    """Write a metric's verdict, a quiet one with the smallest change it could have seen."""
     text = word(change.verdict)
-    if change.verdict == "suspect" and change.stopped_by:
-        return f"{text} ({STOPS.get(change.stopped_by, change.stopped_by)})"
     if change.verdict == "within_noise" and change.detectable_pct is not None:
         seen = format_percent(change.detectable_pct)
         return f"{text} ({'blind below' if change.detectable_pct > BLIND_PERCENT else 'sees'} {seen})"

@@ -1,0 +1,28 @@
+"""Arguments that several verbs share, spelt as the plugin's options without their prefix."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from pytest_devperf.cli import EXIT_USAGE
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that ends with the exit code of a usage error."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line and where to read on."""
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}: see {self.prog} --help\n")
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Add `--store`."""
+    parser.add_argument(
+        "--store", metavar="PATH|URL", help="where runs are kept (default: the nearest .devperf, upwards from here)"
+    )
+
+
+def add_verbose(parser: argparse.ArgumentParser) -> None:
+    """Add `-v`."""
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="tell more")

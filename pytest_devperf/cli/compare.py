@@ -1,0 +1,141 @@
+"""Compare runs with earlier ones.
+
+Several BASE are one baseline together. A suspect cannot be measured again here: where the run carries no
+confirmation of its own, the verdict rests on its first look.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from pytest_devperf.cli import EXIT_FAILED
+from pytest_devperf.cli.arguments import add_store, add_verbose
+from pytest_devperf.cli.find import find_baseline, find_runs, store_at
+from pytest_devperf.cli.output import columns, say
+from pytest_devperf.compare.compare import compare
+from pytest_devperf.compare.history import Baseline, index
+from pytest_devperf.compare.policy import Policy, parse_tolerance
+from pytest_devperf.compare.tally import tally
+from pytest_devperf.errors import UsageError
+from pytest_devperf.record.caution import CAUTIONS
+from pytest_devperf.record.record import Record, Run
+from pytest_devperf.report.as_text import render
+from pytest_devperf.report.report import Report
+from pytest_devperf.store.store import Store
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the runs, and what the plugin takes to judge by."""
+    runs = "a label (its newest generation), a run's id, or a file"
+    parser.add_argument("base", metavar="BASE", nargs="+", help=runs)
+    parser.add_argument(
+        "--to", metavar="CANDIDATE", nargs="+", required=True, help="a label (its newest run), a run's id, or a file"
+    )
+    parser.add_argument("--fail", action="store_true", help="exit 1 where a case regressed or is missing")
+    parser.add_argument("--fail-on-incomparable", action="store_true", help="exit 1 where a case is incomparable")
+    parser.add_argument("--no-fail-on-missing", action="store_true", help="with --fail: missing cases are only told")
+    parser.add_argument(
+        "--tolerance", metavar="[METRIC=]X%", action="append", default=[], type=_tolerance, help="repeatable"
+    )
+    parser.add_argument(
+        "--rule", choices=("proven", "iqr"), default="proven", help="the default, or the literal IQR rule"
+    )
+    parser.add_argument("--iqr", choices=("within", "pooled"), default="within", help="which IQR is a run's own")
+    parser.add_argument("--no-anchor", action="store_true", help="do not use the anchor kernel")
+    parser.add_argument(
+        "--accept", metavar="CAUTION,…", action="append", default=[], help="refusing cautions to accept"
+    )
+    parser.add_argument("--strict-context", action="store_true", help="on the host too, every refusing caution refuses")
+    add_store(parser)
+    add_verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the plugin's tables and give its exit code."""
+    store, policy = store_at(arguments.store), _policy(arguments)
+    candidates = [each for word in arguments.to for each in find_runs(word, store)]
+    baselines = [_baselines(arguments.base, store, each.device.fingerprint) for each in candidates]
+    if not any(baselines):
+        raise UsageError(
+            f"{' '.join(arguments.base)} holds no case of {_devices(candidates)}", "devperf list shows what there is"
+        )
+    compared = tuple(_compared(each, known, policy) for each, known in zip(candidates, baselines, strict=True))
+    comparisons = [case.comparison for each in compared for case in each.cases if case.comparison]
+    report = Report(
+        runs=compared,
+        compared_with=" ".join(arguments.base),
+        expected_false_alarms=tally(comparisons, policy).expected_false_alarms,
+    )
+    say(render(report, width=columns(), verbosity=arguments.verbose))
+    return _code(report, arguments)
+
+
+def _baselines(words: Sequence[str], store: Store, fingerprint: str) -> Mapping[str, Baseline]:
+    """Find what every case is compared with on a device."""
+    runs = [each for word in words for each in find_baseline(word, store, fingerprint)]
+    own = [each for each in runs if each.device.fingerprint == fingerprint]
+    if len(words) > 1:  # together they are one generation
+        runs = [replace(each, label=" ".join(words), generation=words[0]) for each in own or runs]
+    return index(runs, fingerprint)
+
+
+def _compared(candidate: Run, baselines: Mapping[str, Baseline], policy: Policy) -> Run:
+    """Give a run with a comparison for every case, and what its baseline holds besides."""
+    cases = tuple(
+        replace(record, comparison=compare(record, baselines.get(record.id), _policy_for(record, policy)))
+        for record in candidate.cases
+    )
+    suites = {"quick", "full"} if candidate.settings.get("suite") == "full" else {"quick"}
+    held = {record.id for record in cases}
+    missing = tuple(
+        case_id
+        for case_id, baseline in baselines.items()
+        if case_id not in held and baseline.runs[0].record.suite in suites
+    )
+    return replace(candidate, cases=cases, missing=missing)
+
+
+def _policy_for(record: Record, policy: Policy) -> Policy:
+    """Ask for a confirmation only of a case that carries one."""
+    carried = any(metric.confirmation is not None for metric in record.metrics)
+    return dataclasses.replace(policy, confirm=True) if carried else policy
+
+
+def _code(report: Report, arguments: argparse.Namespace) -> int:
+    counts = report.counts
+    missing = counts.get("missing", 0) and not arguments.no_fail_on_missing
+    if report.nothing_compared or (arguments.fail and (counts.get("regressed", 0) or missing)):
+        return EXIT_FAILED
+    return EXIT_FAILED if arguments.fail_on_incomparable and counts.get("incomparable", 0) else 0
+
+
+def _policy(arguments: argparse.Namespace) -> Policy:
+    accepted = frozenset(name.strip() for names in arguments.accept for name in names.split(",") if name.strip())
+    refusing = sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses)
+    for name in sorted(accepted.difference(refusing)):
+        raise UsageError(f"--accept: no refusing caution is called {name!r}", f"there are {', '.join(refusing)}")
+    return Policy(
+        tolerance=dict(arguments.tolerance),
+        rule=arguments.rule,
+        iqr=arguments.iqr,
+        confirm=False,  # nothing can be measured again here
+        anchor=not arguments.no_anchor,
+        accept=accepted,
+        strict_context=arguments.strict_context,
+    )
+
+
+def _tolerance(text: str) -> tuple[str, float]:
+    """Read a tolerance; argparse shows the message of its own kind of error alone."""
+    try:
+        return parse_tolerance(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _devices(runs: Sequence[Run]) -> str:
+    return ", ".join(dict.fromkeys(f"{each.device.kind} {each.device.fingerprint}" for each in runs))

@@ -1,0 +1,94 @@
+"""Runs that a word on the command line means: a label, a run's id, or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from pytest_devperf.errors import UsageError
+from pytest_devperf.record.record import Run
+from pytest_devperf.store.file import names_a_file, read_file
+from pytest_devperf.store.open import DEFAULT, open_store
+from pytest_devperf.store.store import Shelf, Store
+
+_SHORTEST_ID = 4
+"""Characters of an id that are taken for one."""
+
+
+def store_at(spec: str | None) -> Store:
+    """Open the store that `--store` names, or the nearest one from the current folder upwards.
+
+    Plugins add kinds of stores by an entry point `pytest_devperf.stores`: a function spec -> store or None.
+
+    Raises:
+        UsageError: The spec names no store.
+    """
+    here = Path.cwd()
+    if spec is None:
+        return open_store(None, next((each for each in (here, *here.parents) if (each / DEFAULT).is_dir()), here))
+    for entry in entry_points(group="pytest_devperf.stores"):
+        answer: Store | None = entry.load()(spec)
+        if answer is not None:
+            return answer
+    return open_store(spec, here)
+
+
+def find_runs(word: str, store: Store) -> Sequence[Run]:
+    """Find the runs that a word means: those of a file, the newest one of a label on each device, or one by id.
+
+    Raises:
+        UsageError: It means none; what there is is listed.
+    """
+    if names_a_file(word):
+        return _runs_of_file(word)
+    shelves = store.shelves()
+    named = [shelf for shelf in shelves if shelf.label == word]
+    if named:
+        return [store.runs(shelf.device.fingerprint, shelf.label, newest=True)[0] for shelf in named]
+    return _by_id(word, store, shelves)
+
+
+def find_baseline(word: str, store: Store, fingerprint: str) -> Sequence[Run]:
+    """Find the runs that a word means as a baseline of one device: the newest generation of a label.
+
+    Runs of a file stay whatever their device is, so that the comparison can say that it is another one.
+
+    Raises:
+        UsageError: It means none on any device.
+    """
+    if names_a_file(word):
+        return _runs_of_file(word)
+    runs = store.runs(fingerprint, word, newest=True)
+    if runs:
+        return runs
+    shelves = store.shelves()
+    if any(shelf.label == word for shelf in shelves):
+        return ()
+    return _by_id(word, store, shelves)
+
+
+def _runs_of_file(word: str) -> Sequence[Run]:
+    runs = read_file(word).runs
+    if not runs:
+        raise UsageError(f"{word} holds no run", "name another file")
+    return runs
+
+
+def _by_id(word: str, store: Store, shelves: Sequence[Shelf]) -> Sequence[Run]:
+    found = [run for shelf in shelves if len(word) >= _SHORTEST_ID for run in _matching(word, store, shelf)]
+    if len(found) == 1:
+        return found
+    if found:
+        ids = ", ".join(run.id for run in found)
+        raise UsageError(f"{word!r} is the beginning of several runs' ids ({ids})", "write more of it")
+    there = "; ".join(
+        dict.fromkeys(f"{each.label!r} of {each.device.kind} {each.device.fingerprint}" for each in shelves)
+    )
+    raise UsageError(
+        f"no label and no run is called {word!r} in {store}", f"there is {there}" if there else "the store is empty"
+    )
+
+
+def _matching(word: str, store: Store, shelf: Shelf) -> Iterator[Run]:
+    return (run for run in store.runs(shelf.device.fingerprint, shelf.label) if run.id.startswith(word))

@@ -1,0 +1,62 @@
+"""List the devices and labels of a store; with -v every run."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import groupby
+
+from pytest_devperf.cli.arguments import add_store, add_verbose
+from pytest_devperf.cli.find import store_at
+from pytest_devperf.cli.output import columns, say
+from pytest_devperf.report.header import commit_line, device_line
+from pytest_devperf.report.table import Column, Row, lay_out
+from pytest_devperf.store.store import Shelf, Store
+
+_LABELS = (Column(heading="label"), Column(heading="runs", number=True), Column(heading="newest"))
+
+_RUNS = (
+    Column(heading="label"),
+    Column(heading="run"),
+    Column(heading="taken at"),
+    Column(heading="cases", number=True),
+    Column(heading="generation"),
+    Column(heading="commit"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the store and how much to tell."""
+    add_store(parser)
+    add_verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a table for every device."""
+    store = store_at(arguments.store)
+    shelves = store.shelves()
+    if not shelves:
+        say(f"{store} holds no run: save one with pytest --devperf-save LABEL")
+        return 0
+    for device, group in groupby(shelves, key=lambda shelf: shelf.device):
+        say(device_line(device))
+        if arguments.verbose:
+            rows = [row for shelf in group for row in _run_rows(shelf, store)]
+            say("\n".join(lay_out(_RUNS, rows, columns())) + "\n")
+        else:
+            rows = [(shelf.label, str(shelf.runs), shelf.newest) for shelf in group]
+            say("\n".join(lay_out(_LABELS, rows, columns())) + "\n")
+    return 0
+
+
+def _run_rows(shelf: Shelf, store: Store) -> list[Row]:
+    return [
+        (
+            shelf.label if at == 0 else "",
+            run.id,
+            run.taken_at,
+            str(len(run.cases)),
+            run.generation or "",
+            commit_line(run.commit),
+        )
+        for at, run in enumerate(store.runs(shelf.device.fingerprint, shelf.label))
+    ]

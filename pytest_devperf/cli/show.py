@@ -1,0 +1,28 @@
+"""Show one run: its device and state, its cases, and with -v how steady each was."""
+
+from __future__ import annotations
+
+import argparse
+
+from pytest_devperf.cli.arguments import add_store, add_verbose
+from pytest_devperf.cli.find import find_runs, store_at
+from pytest_devperf.cli.output import columns, say
+from pytest_devperf.report.as_text import render
+from pytest_devperf.report.header import header_lines, run_line
+from pytest_devperf.report.report import Report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the run, the store and how much to tell."""
+    parser.add_argument("run", metavar="RUN", help="a label (its newest run on each device), a run's id, or a file")
+    add_store(parser)
+    add_verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every run that the word means."""
+    for each in find_runs(arguments.run, store_at(arguments.store)):
+        report = Report(runs=(each,), target=each.device.kind)
+        say("\n".join([run_line(each), *header_lines(report), ""]))
+        say(render(report, width=columns(), verbosity=arguments.verbose) + "\n")
+    return 0
