@@ -95,11 +95,12 @@ def durations_ns(values: Iterable[object], unit_ns: float, tool: str, text: str)
     made = []
     for value in values:
         number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
-        if not (math.isfinite(number) and number > 0):
+        time_ns = number * unit_ns
+        if not 0 < time_ns < math.inf:
             refuse(
                 tool, f"holds the duration {value!r}", text, "a duration is a number above zero: measure more at once"
             )
-        made.append(number * unit_ns)
+        made.append(time_ns)
     return tuple(made)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_devperf.errors import CaseError
@@ -19,6 +19,7 @@ from pytest_devperf.tool.llama_bench import parse_llama_bench
 from pytest_devperf.tool.mnn import parse_mnn
 from pytest_devperf.tool.onnxruntime_perf_test import parse_onnxruntime_perf_test
 from pytest_devperf.tool.output import Value
+from pytest_devperf.tool.readers import READERS
 from pytest_devperf.tool.trtexec import parse_trtexec
 
 PARSERS = {
@@ -69,6 +70,7 @@ JSON = st.recursive(
 
 @pytest.mark.parametrize("tool", PARSERS)
 @given(text=st.text() | JSON.map(json.dumps))
+@settings(max_examples=50, deadline=None)
 def test_whatever_the_text_a_reader_gives_positive_samples_or_refuses(tool: str, text: str) -> None:
     try:
         output = PARSERS[tool](text)
@@ -330,7 +332,7 @@ def test_executor_runners_total_gives_one_sample() -> None:
 
 
 def test_an_executor_runner_without_times_is_told_to_be_newer() -> None:
-    with pytest.raises(CaseError, match="tells no time .* build a newer executor_runner"):
+    with pytest.raises(CaseError, match=r"tells no time .* build a newer executor_runner"):
         parse_executor_runner("I executorch:executor_runner.cpp:180] Model executed successfully.\n")
 
 
@@ -421,3 +423,7 @@ def test_a_failed_run_of_hyperfine_is_refused(code: int | None) -> None:
 def test_no_duration_that_is_none_is_ever_a_sample(time: object) -> None:
     with pytest.raises(CaseError, match="holds the duration"):
         parse_hyperfine(json.dumps({"results": [{"command": "a", "times": [1.0, time]}]}))
+
+
+def test_every_tool_is_found_by_its_name() -> None:
+    assert {name: READERS[name] for name in PARSERS} == PARSERS
