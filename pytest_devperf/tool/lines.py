@@ -8,6 +8,10 @@ from typing import Any
 
 from pytest_devperf.errors import CaseError
 from pytest_devperf.tool.output import Output, Value
+from pytest_devperf.tool.reading import refuse
+
+LINES_NEXT = "print one whole number of ns per line, or name another reader with read="
+JSON_NEXT = 'print one JSON object per line: {"ns": 1200}'
 
 
 def parse_lines(text: str) -> Output:
@@ -25,10 +29,10 @@ def parse_lines(text: str) -> Output:
         if not word:
             continue
         if not (word.isascii() and word.isdigit()):
-            raise CaseError(f"line {number} is {word[:80]!r}", "read='lines' takes one whole number of ns per line")
+            refuse("the command", f"has no number in line {number}: {word[:80]!r}", text, LINES_NEXT)
         samples_ns.append(int(word))
     if not samples_ns:
-        raise CaseError("there is no line in it", "read='lines' takes one whole number of ns per line")
+        refuse("the command", "has no line", text, LINES_NEXT)
     return Output(samples_ns=tuple(samples_ns))
 
 
@@ -70,8 +74,8 @@ def _objects(text: str) -> list[tuple[int, dict[str, Any]]]:
             continue
         try:
             found.append((number, json.loads(line)))
-        except ValueError as error:
-            raise CaseError(f"line {number} is no JSON object", f"{line.strip()[:80]!r}") from error
+        except ValueError:
+            refuse("the command", f"has no JSON object in line {number}", text, JSON_NEXT)
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_devperf.errors import CaseError
 from pytest_devperf.tool.output import Output
+from pytest_devperf.tool.reading import refuse
 
 Reader = Callable[[str], Output]
 
@@ -81,11 +82,11 @@ def parse_output(text: str, read: str | Callable[[str], Any], units: Mapping[str
         output = as_output(reader(text))
     except CaseError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever a user's reader trips over
         name = read if isinstance(read, str) else getattr(read, "__qualname__", "the reader")
-        raise CaseError(f"{name} cannot read the output", f"{type(error).__name__}: {error}") from error
+        refuse("the command", f"cannot be read by {name} ({type(error).__name__}: {error})", text, "mend the reader")
     if not (output.samples_ns or output.series_ns or output.values):
-        raise CaseError("the output holds no duration and no value", "look at what the tool printed")
+        refuse("the command", "holds no duration and no value", text, "look at what it printed")
     values = {
         name: value if value.unit else replace(value, unit=(units or {}).get(name, NO_UNIT))
         for name, value in output.values.items()

@@ -26,6 +26,9 @@ from pytest_devperf.tool.readers import parse_output, reader_of
 LAST_LINES = 10
 """Lines of a failed program's output that its case shows: a message and its traceback's end."""
 
+LINE_WIDTH = 160
+"""Characters of such a line."""
+
 GRACE_S = 3.0
 """Time between asking a program to end and ending it: enough to write a file, short for one who waits."""
 
@@ -54,8 +57,8 @@ class Printed:
     @property
     def last(self) -> str:
         """The last lines, its errors after its results."""
-        lines = [*self.out.splitlines(), *self.err.splitlines()]
-        return "\n".join(line[:300] for line in lines[-LAST_LINES:]) or "(nothing)"
+        lines = [line.rstrip()[:LINE_WIDTH] for line in (self.out + "\n" + self.err).splitlines() if line.strip()]
+        return f"it ended with: {' | '.join(lines[-LAST_LINES:])}" if lines else "it printed nothing"
 
 
 def filled(argument: str, *, iterations: int, warmup: int) -> str:
@@ -156,7 +159,8 @@ class CommandRunner:
             also=output.series_ns,
             values=_values(output),
         )
-        return output.samples_ns
+        # Several benchmarks and no main one: the first stands for the run, all keep their names.
+        return output.samples_ns or next(iter(output.series_ns.values()), ())
 
     def anchor(self) -> int | None:
         """Time the fixed kernel once, in ns, in this process: the same machine."""
@@ -194,15 +198,14 @@ class CommandRunner:
         try:
             return parse_output(printed.out, command.read, command.units)
         except CaseError as error:
-            first = error
-        if printed.err.strip():
-            try:
-                return parse_output(printed.err, command.read, command.units)
-            except CaseError as error:
-                first = error if not printed.out.strip() else first
-        raise CaseError(
-            f"the output of {self._place.name} cannot be read: {first}; it ended with\n{printed.last}"
-        ) from first
+            if not printed.err.strip():
+                raise CaseError(f"{self._place.name}: {error.what}", error.next_step) from error
+            failed = error
+        try:
+            return parse_output(printed.err, command.read, command.units)
+        except CaseError as error:
+            told = failed if printed.out.strip() else error
+            raise CaseError(f"{self._place.name}: {told.what}", told.next_step) from error
 
     def _start(self, iterations: int, watch: Callable[[int], None] | None) -> Printed:
         command = self._command
@@ -231,13 +234,9 @@ class CommandRunner:
             timed_out = not _wait(child, command.timeout_s, watch)
             printed = Printed(out=_text(out), err=_text(err))
         if timed_out:
-            raise CaseError(
-                f"{self._place.name} was ended after {command.timeout_s:g} s; it ended with\n{printed.last}"
-            )
+            raise CaseError(f"{self._place.name} took longer than {command.timeout_s:g} s", printed.last)
         if child.returncode:
-            raise CaseError(
-                f"{self._place.name} ended with {_format_code(child.returncode)}; it ended with\n{printed.last}"
-            )
+            raise CaseError(f"{self._place.name} ended with {_format_code(child.returncode)}", printed.last)
         return printed
 
 
