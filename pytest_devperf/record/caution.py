@@ -179,11 +179,13 @@ def _of_sensors(context: RunContext, facts: RunFacts, busy_cpu_percent: float) -
 
 def _of_rounds(facts: RunFacts) -> Iterator[tuple[str, str]]:
     waits = [percent for percent in map(waited_percent, facts.rounds) if percent is not None]
-    if waits and max(waits) > CONTENDED_PERCENT:
-        count = sum(percent > CONTENDED_PERCENT for percent in waits)
+    count = sum(percent > CONTENDED_PERCENT for percent in waits)
+    # One preemption fills a round of microseconds, and the best round decides: it takes most of them to matter.
+    if count > len(waits) / 2:
         yield (
             "contended",
-            f"the measuring thread waited for a CPU, {max(waits):.0f} % of a round, in {count} of {len(waits)} rounds",
+            f"the measuring thread waited for a CPU, up to {max(waits):.0f} % of a round, "
+            f"in {count} of {len(waits)} rounds",
         )
     if any(each.slept for each in facts.rounds):
         yield "slept", CAUTIONS["slept"].words
