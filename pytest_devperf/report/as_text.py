@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from textwrap import wrap
+from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.detail import caution_words, detail_lines, failure_text, stable_lines, stats_line
 from pytest_devperf.report.header import context_line, device_line, header_lines, run_line
 from pytest_devperf.report.report import Report, Saved, kind_of
-from pytest_devperf.report.row import BLIND_PERCENT, COMPARED, MEASURED, compared_rows, measured_rows, word
-from pytest_devperf.report.table import lay_out, printable
+from pytest_devperf.report.row import BLIND_PERCENT, COMPARED, MEASURED, blind, compared_rows, measured_rows, word
+from pytest_devperf.report.table import lay_out, printable, wrapped
 
 __all__ = ["failure_text", "header_lines", "render", "stable_lines", "stats_line", "summary_line", "table_lines"]
 
@@ -34,7 +33,7 @@ def render(report: Report, *, width: int = 80, verbosity: int = 0) -> str:
         )
         blocks.append(title + table_lines(run.cases, width=width, all_metrics=verbosity > 0))
         if verbosity > 0:
-            blocks += [[printable(record.id), *(f"  {line}" for line in detail_lines(record))] for record in run.cases]
+            blocks += [_detail(record) for record in run.cases]
         blocks.append(_wrapped(reason_lines(run), width))
         blocks.append(_wrapped(told_lines(run), width))
     blocks.append(_wrapped([*map(printable, report.messages), *_odds(report)], width))
@@ -64,13 +63,13 @@ def reason_lines(run: Run) -> list[str]:
 
 def told_lines(run: Run) -> list[str]:
     """Write cautions and differences in words, those that several cases share once."""
-    sharing: dict[str, list[str]] = defaultdict(list)
+    sharing: dict[str, dict[str, str]] = defaultdict(dict)
     for record in run.cases:
         for slug, words in caution_words(record):
-            sharing[f"caution {slug}: {words}".rstrip(": ")].append(record.id)
+            sharing[f"caution {slug}"][record.id] = words
         for note in record.comparison.notes if record.comparison else ():
-            sharing[f"different: {note}"].append(record.id)
-    return [f"{printable(text)} ({_names(ids, len(run.cases))})" for text, ids in sharing.items()]
+            sharing[f"different: {note}"][record.id] = ""
+    return [printable(_told(what, by_case, len(run.cases))) for what, by_case in sharing.items()]
 
 
 def summary_line(report: Report) -> str:
@@ -81,6 +80,11 @@ def summary_line(report: Report) -> str:
         parts.append(_compared(report))
     parts += [_saved(saved) for saved in report.saved]
     return printable("; ".join((*parts, *report.closing)))
+
+
+def _detail(record: Record) -> list[str]:
+    lines = [f"  {line}" for line in detail_lines(record)]
+    return [printable(record.id), *lines] if lines else []
 
 
 def _title(run: Run, report: Report) -> list[str]:
@@ -131,22 +135,25 @@ def _saved(saved: Saved) -> str:
 def _odds(report: Report) -> list[str]:
     """Say how much the verdicts can be trusted as a whole."""
     lines: list[str] = []
-    blind = sum(
-        1
-        for _, record in report.cases
-        for change in (record.comparison.changes if record.comparison else ())
-        if change.verdict == "within_noise" and (change.detectable_pct or 0) > BLIND_PERCENT
-    )
-    if blind:
+    changes = (change for _, record in report.cases if record.comparison for change in record.comparison.changes)
+    unseen = sum(map(blind, changes))
+    if unseen:
         lines.append(
-            f"{blind} verdict{'s' if blind > 1 else ''} 'within noise' could not have seen a change of "
-            f"{BLIND_PERCENT:g} %: a quieter device or more saved runs (--devperf-append) would see less"
+            f"blind: {unseen} verdict{'s' if unseen > 1 else ''} 'within noise' could not have seen a change of "
+            f"{BLIND_PERCENT:g} %: a quieter device or more saved runs (--devperf-append) see less"
         )
     if report.expected_false_alarms is not None and report.compared:
         lines.append(
             f"false alarms to expect if nothing had changed: {report.expected_false_alarms:.2g} in the whole run"
         )
     return lines
+
+
+def _told(what: str, by_case: Mapping[str, str], cases: int) -> str:
+    """Write what several cases share, in the words of the first one."""
+    words = list(by_case.values())
+    alike = "" if len(set(words)) == 1 else ", or alike"
+    return f"{what}{f': {words[0]}{alike}' if words[0] else ''} ({_names(list(by_case), cases)})"
 
 
 def _names(ids: Sequence[str], cases: int) -> str:
@@ -157,9 +164,4 @@ def _names(ids: Sequence[str], cases: int) -> str:
 
 
 def _wrapped(lines: Iterable[str], width: int) -> list[str]:
-    """Break long sentences between words."""
-    return [
-        part
-        for line in lines
-        for part in wrap(line, max(width, 20), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-    ]
+    return [part for line in lines for part in wrapped(line, width, indent="    ")]

@@ -96,7 +96,10 @@ class Report:
 
     @property
     def nothing_compared(self) -> bool:
-        """Whether a comparison was wanted and no selected case got one, for another reason than being new."""
-        counts = self.counts
-        selected = sum(counts.values()) - counts.get("missing", 0)
-        return bool(self.compared_with and selected and not self.compared and counts.get("new", 0) < selected)
+        """Whether a comparison was wanted, cases were selected, and none got one.
+
+        New cases are no failed comparison: a label's first run has no others, beside skipped ones.
+        """
+        counts = {kind: count for kind, count in self.counts.items() if kind != "missing"}
+        first = set(counts) <= {"new", "skipped"} and "new" in counts
+        return bool(self.compared_with and counts and not self.compared and not first)

@@ -16,9 +16,11 @@ COMPARED = (
     Column(heading="baseline", number=True),
     Column(heading="now", number=True),
     Column(heading="delta", number=True),
-    Column(heading="noise", number=True),
+    Column(heading="noise", number=True, expendable=True),
+    Column(heading="sees", number=True, expendable=True),
     Column(heading="verdict"),
 )
+"""`noise`: the larger IQR of both runs. `sees`: the smallest change that this comparison could have found."""
 
 MEASURED = (
     Column(heading="case"),
@@ -59,10 +61,10 @@ def compared_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
     for each in record.metrics:
         if each.name not in judged and (all_metrics or (not changes and each.name not in TOLD_ONLY)):
             now, noise = _now_and_noise(each)
-            rows.append((each.name, "", now, "", noise, ""))
+            rows.append((each.name, "", now, "", noise, "", ""))
     kind = kind_of(record)
     if not rows:
-        rows = [("", "", "", "", "", "")]
+        rows = [("",) * (len(COMPARED) - 1)]
     if not changes or kind in {"failed", "error", "skipped"}:
         rows[0] = (*rows[0][:-1], word(kind))
     return _named(record.id, rows)
@@ -82,12 +84,18 @@ def measured_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
 
 
 def verdict_cell(change: Change) -> str:
-    """Write a metric's verdict, a quiet one with the smallest change it could have seen."""
+    """Write a metric's verdict; a quiet one that could not have seen what people expect of it says so.
+
+    >>> verdict_cell(Change(metric="latency", verdict="within_noise", detectable_pct=8.2))
+    'within noise (blind)'
+    """
     text = word(change.verdict)
-    if change.verdict == "within_noise" and change.detectable_pct is not None:
-        seen = format_percent(change.detectable_pct)
-        return f"{text} ({'blind below' if change.detectable_pct > BLIND_PERCENT else 'sees'} {seen})"
-    return text
+    return f"{text} (blind)" if blind(change) else text
+
+
+def blind(change: Change) -> bool:
+    """Tell whether a quiet verdict could not have seen a change that people expect it to see."""
+    return change.verdict == "within_noise" and (change.detectable_pct or 0.0) > BLIND_PERCENT
 
 
 def noise_percent(change: Change) -> float | None:
@@ -102,7 +110,8 @@ def _change_row(change: Change) -> Row:
     delta = format_percent(change.delta_pct, sign=True)
     if change.delta_pct is None and change.delta is not None:
         delta = format_value(change.delta, change.unit)
-    return change.metric, then, now, delta, format_percent(noise_percent(change)), verdict_cell(change)
+    noise, sees = (format_percent(each) for each in (noise_percent(change), change.detectable_pct))
+    return change.metric, then, now, delta, noise, sees, verdict_cell(change)
 
 
 def _now_and_noise(held: Measurement) -> tuple[str, str]:

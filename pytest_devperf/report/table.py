@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _SHORTEST_NAME = 20
@@ -10,13 +11,21 @@ _SHORTEST_NAME = 20
 
 _CUT = "…"
 
+_INDENT = "  "
+
+_UNIT = re.compile(r"(\d) (%|[a-zµ/]{1,2}\b|[KMG]iB\b|°C)")
+"""A number and its unit."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column: its heading, and whether it holds numbers (aligned right)."""
+    """One column of a table."""
 
     heading: str
     number: bool = False
+    """Whether it holds numbers, which are aligned right."""
+    expendable: bool = False
+    """Whether a narrow table does without it; the last such column goes first."""
 
 
 Row = tuple[str, ...]
@@ -25,8 +34,8 @@ Row = tuple[str, ...]
 def lay_out(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[str]:
     """Lay rows out in lines of at most `width` characters where that is possible at all.
 
-    The first column is shortened in the middle first; where that does not suffice, every row becomes
-    two lines: the first cell, and the other ones in a sentence.
+    The first column is shortened in its middle; where that does not suffice its cells get lines of their
+    own above their rows; where the others are still too wide, every row becomes a sentence.
 
     Args:
         columns: One per cell of a row; columns that are empty in every row are left out.
@@ -40,13 +49,25 @@ def lay_out(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[
     if not rows:
         return []
     lines = _tabulated(columns, rows)
-    excess = max(map(len, lines)) - width
-    if excess <= 0:
-        return lines
+    excess = _width(lines) - width
     longest = max(len(row[0]) for row in rows)
-    if longest - excess >= _SHORTEST_NAME:
+    if excess > 0 and longest - excess >= _SHORTEST_NAME:
         return _tabulated(columns, [(shorten(row[0], longest - excess), *row[1:]) for row in rows])
-    return _stacked(columns, rows, width)
+    if excess > 0:
+        lines = next((each for each in _narrower(columns, rows, width) if _width(each) <= width), [])
+    return lines or _stacked(columns, rows, width)
+
+
+def _width(lines: Sequence[str]) -> int:
+    return max(map(len, lines))
+
+
+def _narrower(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Iterator[list[str]]:
+    """Give grouped tables: the whole one, then with one expendable column less each time."""
+    dropped = [at for at, column in enumerate(columns) if column.expendable]
+    for count in range(len(dropped) + 1):
+        kept = [at for at in range(len(columns)) if at not in dropped[len(dropped) - count :]]
+        yield _grouped([columns[at] for at in kept], [tuple(row[at] for at in kept) for row in rows], width)
 
 
 def shorten(text: str, length: int) -> str:
@@ -59,6 +80,26 @@ def shorten(text: str, length: int) -> str:
         return text
     tail = (length * 3) // 5
     return text[: max(0, length - tail - 1)] + _CUT + text[len(text) - tail :]
+
+
+def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
+    """Break a text between words into lines; a number stays with its unit, an id is never broken.
+
+    >>> wrapped("no more than 0.25 ms of it", 20)
+    ['no more than 0.25 ms', 'of it']
+
+    Args:
+        text: One paragraph.
+        width: Characters of a line.
+        indent: What later lines begin with.
+    """
+    from textwrap import wrap
+
+    joined = _UNIT.sub("\\1\N{NO-BREAK SPACE}\\2", text)
+    lines = wrap(
+        joined, max(width, _SHORTEST_NAME), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def printable(text: str) -> str:
@@ -85,10 +126,19 @@ def _tabulated(columns: Sequence[Column], rows: Sequence[Row]) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
 
 
-def _stacked(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[str]:
-    """Give every row a line for its first cell and indented lines for the others."""
-    from textwrap import wrap
+def _grouped(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[str]:
+    """Give first cells lines of their own, above the other cells of their rows."""
+    head, rule, *body = _tabulated(columns[1:], [row[1:] for row in rows])
+    lines = [_INDENT + head, _INDENT + rule]
+    for row, line in zip(rows, body, strict=True):
+        if row[0]:
+            lines.append(shorten(row[0], width))
+        lines.append(_INDENT + line)
+    return lines
 
+
+def _stacked(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[str]:
+    """Give every row a line for its first cell and an indented sentence for the others."""
     lines: list[str] = []
     for row in rows:
         if row[0]:
@@ -98,6 +148,5 @@ def _stacked(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list
             for column, cell in zip(columns[1:], row[1:], strict=True)
             if cell
         ]
-        indent = "  "
-        lines += wrap(", ".join(words), max(width, 12), initial_indent=indent, subsequent_indent=indent * 2)
+        lines += [_INDENT + line for line in wrapped(", ".join(words), width - len(_INDENT), indent=_INDENT)]
     return lines

@@ -56,10 +56,14 @@ def format_percent(percent: float | None, *, sign: bool = False) -> str:
 
     >>> format_percent(20.24, sign=True), format_percent(0.04), format_percent(140.2), format_percent(None)
     ('+20.2 %', '0.04 %', '140 %', '-')
+    >>> format_percent(0.0004), format_percent(0.0)
+    ('<0.01 %', '0.0 %')
     """
     if percent is None:
         return NOT_KNOWN
     size = abs(percent)
+    if 0 < size < 0.005 and not sign:  # noqa: PLR2004 - what two decimals show as nothing
+        return "<0.01 %"
     # Two decimals below a tenth of a percent, none from a hundred on.
     decimals = 0 if round(size, 1) >= 100 else 2 if 0 < size < 0.1 else 1  # noqa: PLR2004 - the limits just named
     return f"{percent:{'+' if sign else ''}.{decimals}f} %"
