@@ -74,11 +74,11 @@ def split_batch(text: str, names: Sequence[str]) -> Batch:
             begin = lines.index(f"@@{name}", position)
         except ValueError:
             continue
-        end = next((i for i in range(begin + 1, len(lines)) if re.fullmatch(r"@@rc \d+", lines[i])), None)
+        # The last line has no line break: a code there may be half of one.
+        end = next((i for i in range(begin + 1, len(lines) - 1) if re.fullmatch(r"@@rc \d+", lines[i])), None)
         if end is None:
             break
-        body = lines[begin + 1 : end]
-        # The line break before the marker is ours.
-        answers[name] = Answer(text="\n".join(body[:-1] if body[-1:] == [""] else body), rc=int(lines[end][5:]))
+        # Joining leaves out the line break before the marker, which is ours.
+        answers[name] = Answer(text="\n".join(lines[begin + 1 : end]), rc=int(lines[end].split()[1]))
         position = end + 1
     return Batch(answers=answers, complete=END in lines[position:])

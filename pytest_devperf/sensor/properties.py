@@ -32,8 +32,10 @@ def parse_getprop(text: str) -> dict[str, str]:
             entries[-1].append(line)
     properties: dict[str, str] = {}
     for entry in entries:
-        found = BEGINNING.fullmatch("\n".join(entry).rstrip())
-        if found and found[2].endswith("]") and not PRIVATE.fullmatch(found[1]):
+        while entry and not entry[-1].endswith("]"):
+            entry.pop()
+        found = BEGINNING.fullmatch("\n".join(entry))
+        if found and not PRIVATE.fullmatch(found[1]):
             properties[found[1]] = found[2][:-1]
     return properties
 
