@@ -2,8 +2,9 @@
  *
  *     devperf-runner about                        identity: versions, anchor kernel, clock
  *     devperf-runner schema MANIFEST              inputs and outputs of the model
- *     devperf-runner serve MANIFEST               load, then one command per line of standard input:
- *                                                   warm N · run ITERATIONS LOOPS · anchor N · outputs FOLDER · quit
+ *     devperf-runner serve MANIFEST [NAME=FILE]…  load, then one command per line of standard input; the files are
+ *                                                 small ones of sysfs that are sampled while rounds run:
+ *                                                   warm N · run ITERATIONS LOOPS ANCHORS · anchor N · outputs FOLDER · quit
  *     devperf-runner memory MANIFEST ITERATIONS   sizes, in a pass of its own
  *     devperf-runner anchor N                     the fixed kernel alone
  *
@@ -69,21 +70,9 @@ static void schema(const char *path) {
     say_end();
 }
 
-/* A load that takes seconds is repeated less: all cycles after the first stay within this. */
-#define LOADS_BUDGET_NS 10000000000
-
 static void load(const struct manifest *manifest) {
     double factor = slowdown();
-    double *ns = need((size_t)manifest->loads + 1, sizeof *ns);
-    double first_ns = (double)ort_load(manifest, 1) * factor;
-    int64_t start = wall_ns();
-    int cycles = 0;
-    while (cycles < manifest->loads) {
-        ort_unload();
-        ns[cycles++] = (double)ort_load(manifest, 1) * factor;
-        int64_t spent = wall_ns() - start;
-        if (spent + spent / cycles > LOADS_BUDGET_NS) break;
-    }
+    int64_t load_ns = ort_load(manifest, 1);
     ort_types();
     ort_read_inputs(manifest);
     ort_bind();
@@ -92,13 +81,21 @@ static void load(const struct manifest *manifest) {
     say_text("version", runtime.version);
     ort_say_providers();
     say_int("library_ns", (int64_t)((double)runtime.library_ns * factor));
-    say_int("first_load_ns", (int64_t)first_ns);
-    say_times("load_ns", ns, cycles);
+    say_int("load_ns", (int64_t)((double)load_ns * factor));
     say_end();
+}
+
+static void say_anchors(int64_t count) {
+    double factor = slowdown();
+    double *ns = need((size_t)count, sizeof *ns);
+    for (int64_t i = 0; i < count; i++) ns[i] = (double)(int64_t)((double)anchor_ns() * factor + 0.5);
+    say_times("anchor_ns", ns, count);
     free(ns);
 }
 
-static void run(int64_t iterations, int64_t loops) {
+/* `after`: how often the anchor is timed right after the last iteration, in the same answer: a question of its own
+ * would cost a round trip, in which the clock falls. */
+static void run(int64_t iterations, int64_t loops, int64_t after) {
     double factor = slowdown();
     double *ns = need((size_t)iterations, sizeof *ns);
     watch_reset();
@@ -124,20 +121,17 @@ static void run(int64_t iterations, int64_t loops) {
     say_int("thread_cpu_ns", (int64_t)((double)thread * factor));
     say_int("wall_ns", (int64_t)((double)(end - begin) * factor));
     say_size("waited_ns", waited < 0 || waited_after < 0 ? -1 : waited_after - waited);
-    say_size("slept_ns", asleep);
+    say_int("slept_ns", asleep > 0 ? asleep : 0); /* the two clocks are read one after the other */
     watch_say();
+    say_anchors(after);
     say_end();
     free(ns);
 }
 
 static void anchors(int64_t count) {
-    double factor = slowdown();
-    double *ns = need((size_t)count, sizeof *ns);
-    for (int64_t i = 0; i < count; i++) ns[i] = (double)(int64_t)((double)anchor_ns() * factor + 0.5);
     say_begin();
-    say_times("anchor_ns", ns, count);
+    say_anchors(count);
     say_end();
-    free(ns);
 }
 
 static void warm(int64_t iterations) {
@@ -158,26 +152,26 @@ static void write_outputs(const char *folder) {
 /* The folder may hold blanks: it is the rest of the line. */
 static int obey(char *line) {
     char word[16] = "";
-    long long first = 0, second = 1;
+    long long first = 0, second = 1, third = 0;
     int length = 0;
     line[strcspn(line, "\r\n")] = 0;
     int fields = sscanf(line, "%15s %n", word, &length);
     if (fields < 1) return 1;
-    sscanf(line + length, "%lld %lld", &first, &second);
+    sscanf(line + length, "%lld %lld %lld", &first, &second, &third);
     if (strcmp(word, "quit") == 0) return 0;
     if (strcmp(word, "outputs") == 0) write_outputs(line + length);
-    else if (first < 1 || second < 1) fail("command", "'%s' needs counts of one or more", line);
-    else if (strcmp(word, "run") == 0) run(first, second);
+    else if (first < 1 || second < 1 || third < 0) fail("command", "'%s' needs counts of one or more", line);
+    else if (strcmp(word, "run") == 0) run(first, second, third);
     else if (strcmp(word, "warm") == 0) warm(first);
     else if (strcmp(word, "anchor") == 0) anchors(first);
     else fail("command", "'%s' is not known", word);
     return 1;
 }
 
-static void serve(const char *path) {
+static void serve(const char *path, int watched, char **watch) {
     char line[4096];
     struct manifest *manifest = read_manifest(path);
-    watch_start(manifest); /* before the runtime starts threads: a fork copies only this one */
+    watch_start(watched, watch); /* before the runtime starts threads: a fork copies only this one */
     ort_open(manifest);
     load(manifest);
     while (fgets(line, sizeof line, stdin) != NULL && obey(line)) {}
@@ -215,9 +209,9 @@ int main(int count, char **argument) {
     say_open();
     if (strcmp(word, "about") == 0) about();
     else if (strcmp(word, "schema") == 0 && count == 3) schema(argument[2]);
-    else if (strcmp(word, "serve") == 0 && count == 3) serve(argument[2]);
+    else if (strcmp(word, "serve") == 0 && count >= 3) serve(argument[2], count - 3, argument + 3);
     else if (strcmp(word, "memory") == 0 && count == 4) memory(argument[2], strtoll(argument[3], NULL, 10));
     else if (strcmp(word, "anchor") == 0 && count == 3) anchors(strtoll(argument[2], NULL, 10));
-    else fail("usage", "devperf-runner about | schema MANIFEST | serve MANIFEST | memory MANIFEST N | anchor N");
+    else fail("usage", "devperf-runner about | schema MANIFEST | serve MANIFEST [NAME=FILE]... | memory MANIFEST N | anchor N");
     return 0;
 }

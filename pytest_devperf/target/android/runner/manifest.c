@@ -50,7 +50,6 @@ static void note(struct manifest *manifest, const struct line *line) {
     if (line->fields < 2) return;
     if (strcmp(line->field[0], "library") == 0) manifest->library = line->field[1];
     else if (strcmp(line->field[0], "model") == 0) manifest->model = line->field[1];
-    else if (strcmp(line->field[0], "loads") == 0) manifest->loads = atoi(line->field[1]);
 }
 
 struct manifest *read_manifest(const char *path) {

@@ -4,13 +4,10 @@
  *     library PATH                         the runtime's shared library
  *     model PATH
  *     input NAME DTYPE SHAPE FILE          raw bytes in C order; SHAPE is 1,3,224,224 or "-" for a scalar
- *     dim NAME SIZE                        a symbolic dimension
  *     option NAME VALUE                    intra_op_num_threads, inter_op_num_threads, execution_mode,
  *                                          graph_optimization_level, enable_cpu_mem_arena, enable_mem_pattern
  *     config KEY VALUE                     an entry of the runtime's session configuration
  *     provider NAME [KEY VALUE]...         in order of preference
- *     loads COUNT                          load cycles after the first
- *     watch NAME PATH                      a small file of sysfs that is sampled while rounds run
  */
 #ifndef DEVPERF_MANIFEST_H
 #define DEVPERF_MANIFEST_H
@@ -29,7 +26,6 @@ struct manifest {
     size_t lines;
     const char *library;
     const char *model;
-    int loads;
 };
 
 struct manifest *read_manifest(const char *path);

@@ -63,7 +63,6 @@ enum position {
     ReleaseTypeInfo = 98,
     ReleaseTensorTypeAndShapeInfo = 99,
     ReleaseSessionOptions = 100,
-    AddFreeDimensionOverrideByName = 124,
     GetAvailableProviders = 125,
     AddSessionConfigEntry = 130,
     AppendExecutionProvider = 216,
@@ -232,10 +231,6 @@ static Object *make_options(const struct manifest *manifest, int optimise) {
         else if (strcmp(word, "config") == 0 && line->fields == 3)
             check(AT(AddSessionConfigEntry, Status *(*)(void *, const char *, const char *))(
                       options, line->field[1], line->field[2]),
-                  "options");
-        else if (strcmp(word, "dim") == 0 && line->fields == 3)
-            check(AT(AddFreeDimensionOverrideByName, Status *(*)(void *, const char *, int64_t))(
-                      options, line->field[1], strtoll(line->field[2], NULL, 10)),
                   "options");
         else if (strcmp(word, "provider") == 0 && optimise)
             add_provider(options, line);

@@ -20,7 +20,7 @@ int reset_peak(void);       /* 1 where the kernel let us */
 #define ANCHOR_IDENTITY "devperf-mix64/1 " __VERSION__
 int64_t anchor_ns(void);
 
-/* Factor on every time that is told, from DEVPERF_SIM_SLOWDOWN: a number, or the path of a file that holds
+/* Factor on every time that is told: what DEVPERF_SIM_SLOWDOWN says, a number or the path of a file that holds
  * one and is read again before each command. A simulated phone sets it; elsewhere it is 1. */
 double slowdown(void);
 

@@ -3,11 +3,9 @@
 #ifndef DEVPERF_WATCH_H
 #define DEVPERF_WATCH_H
 
-#include "manifest.h"
-
-void watch_start(const struct manifest *manifest); /* the `watch` lines; none: nothing is started */
-void watch_reset(void);                            /* forget the extremes: a round begins         */
-void watch_say(void);                              /* "watched":[{"name","least","most","reads"}] */
+void watch_start(int count, char **watch); /* NAME=FILE each; none: nothing is started         */
+void watch_reset(void);                    /* forget the extremes: a round begins         */
+void watch_say(void);                      /* "watched":[{"name","least","most","reads"}] */
 void watch_stop(void);
 
 #endif

@@ -1,0 +1,1 @@
+"""An Android phone as a target, reached through adb."""

@@ -1,0 +1,177 @@
+"""One look at a phone: every sensor in one round trip."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_devperf.sensor.batch import Batch, format_batch, split_batch
+from pytest_devperf.sensor.battery import BatteryReading, parse_battery
+from pytest_devperf.sensor.clock import CLOCK_SCRIPT, ClockReading, capped, parse_clocks
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.power import PowerReading, parse_power
+from pytest_devperf.sensor.thermal import ThermalReading, parse_thermalservice
+from pytest_devperf.sensor.zone import ZONE_SCRIPT, parse_zones
+
+PROBES: Mapping[str, str] = {
+    "thermal": "dumpsys thermalservice",
+    "battery": "dumpsys battery",
+    "clocks": CLOCK_SCRIPT,
+    "zones": ZONE_SCRIPT,
+    "power": "dumpsys power | grep -E 'mWakefulness=|mSettingBatterySaverEnabled=|mLowPowerModeEnabled='",
+    "memory": "cat /proc/meminfo",
+    "load": "head -n 1 /proc/stat",
+}
+"""Name -> shell text. Of `dumpsys power` only three lines travel: the whole is 100 KB."""
+
+KIB_PER_MB = 1000 / 1.024
+"""KiB in a MB of 10^6 bytes, as contexts count memory."""
+
+IDLE_FIELDS = (3, 4)
+"""`idle` and `iowait` among the numbers of `/proc/stat` (kernel Documentation/filesystems/proc.rst)."""
+
+GUEST_FIELD = 8
+"""From here on the numbers repeat parts of earlier ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What one look found, each sensor's own reading kept."""
+
+    thermal: ThermalReading
+    battery: BatteryReading
+    clocks: ClockReading
+    power: PowerReading
+    zones_c: Mapping[str, float] = field(default_factory=dict)
+    free_ram_mb: float | None = None
+    busy: tuple[int, int] | None = None
+    """Busy and all ticks of all CPUs since boot."""
+
+
+SCRIPT = format_batch(PROBES)
+
+
+def parse_look(text: str) -> Seen | None:
+    """Take the answer of `SCRIPT` apart; None where it was cut off."""
+    batch = split_batch(text, tuple(PROBES))
+    return _seen(batch) if batch.complete else None
+
+
+def _seen(batch: Batch) -> Seen:
+    return Seen(
+        thermal=parse_thermalservice(batch.text("thermal")),
+        battery=parse_battery(batch.text("battery")),
+        clocks=parse_clocks(batch.text("clocks")),
+        power=parse_power(batch.text("power")),
+        zones_c=parse_zones(batch.text("zones")),
+        free_ram_mb=parse_free_mb(batch.text("memory")),
+        busy=parse_ticks(batch.text("load")),
+    )
+
+
+def parse_free_mb(text: str) -> float | None:
+    """Read `MemAvailable` of `/proc/meminfo`, in MB."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return round(int(found[1]) / KIB_PER_MB, 1) if found else None
+
+
+def parse_ticks(text: str) -> tuple[int, int] | None:
+    """Read the line `cpu` of `/proc/stat`: busy and all ticks.
+
+    >>> parse_ticks("cpu  10 0 5 80 5 0 0 0 0 0")
+    (15, 100)
+    """
+    words = text.split()
+    if len(words) <= max(IDLE_FIELDS) + 1 or words[0] != "cpu" or not all(word.isdecimal() for word in words[1:]):
+        return None
+    ticks = [int(word) for word in words[1 : GUEST_FIELD + 1]]
+    return sum(ticks) - sum(ticks[at] for at in IDLE_FIELDS), sum(ticks)
+
+
+def deciding_c(seen: Seen) -> float | None:
+    """Tell the temperature that decides: the skin's where the phone tells one, else the battery's.
+
+    The die falls 20 °C in 90 s after a load; skin and battery say how much heat is still in the phone.
+    """
+    skin = seen.thermal.hottest_c("skin") if seen.thermal.state == "value" else None
+    if skin is not None:
+        return skin
+    if seen.battery.state == "value" and seen.battery.temp_c is not None:
+        return seen.battery.temp_c
+    return seen.thermal.hottest_c("battery") if seen.thermal.state == "value" else None
+
+
+def throttles(seen: Seen, start_khz: Mapping[str, int]) -> bool | None:
+    """Tell whether the phone throttles: it says so, or a clock may go less high than when the session began.
+
+    The service alone is not believed: some vendors cap silently.
+    """
+    said = seen.thermal.throttled
+    if said:
+        return True
+    if start_khz and seen.clocks.state == "value":
+        return True if capped(start_khz, seen.clocks.max_khz) else False if said is not None else None
+    return said
+
+
+def make_context(  # noqa: PLR0913 - the session's facts beside one look
+    seen: Seen,
+    *,
+    at_ns: int,
+    before: Seen | None,
+    start_khz: Mapping[str, int],
+    pinned: bool | None,
+    anchor: str | None,
+    env: Mapping[str, str | None],
+) -> Context:
+    """Say as a context what a look found.
+
+    Args:
+        seen: The look.
+        at_ns: When, by the session's clock.
+        before: The look before it, for what only a difference tells.
+        start_khz: Caps when the session began (after pinning).
+        pinned: Whether we hold the clocks.
+        anchor: Identity of the anchor kernel.
+        env: Facts of software.
+    """
+    faked = "faked" in (seen.thermal.state, seen.battery.state)
+    temps = {**seen.zones_c, **(seen.thermal.temps_c if seen.thermal.state == "value" else {})}
+    if seen.battery.temp_c is not None and seen.battery.state == "value":
+        temps.setdefault("battery", seen.battery.temp_c)
+    return Context(
+        at_ns=at_ns,
+        temp_c=deciding_c(seen),
+        temps_c=temps,
+        throttled=throttles(seen, start_khz),
+        cur_khz=seen.clocks.cur_khz,
+        max_khz=seen.clocks.max_khz,
+        governor=seen.clocks.governor,
+        pinned=pinned,
+        power_state=seen.battery.power_state,
+        power_plan=None if seen.power.battery_saver is None else "battery saver" if seen.power.battery_saver else "normal",
+        charging=seen.battery.charging,
+        battery_pct=seen.battery.level_pct,
+        cpu_pct=_cpu_pct(seen, before),
+        free_ram_mb=seen.free_ram_mb,
+        faked=faked,
+        settled=None if before is None else seen.battery.temp_c != before.battery.temp_c,
+        anchor=anchor,
+        env=env,
+        notes=_notes(seen),
+    )
+
+
+def _cpu_pct(seen: Seen, before: Seen | None) -> float | None:
+    if before is None or seen.busy is None or before.busy is None or seen.busy[1] <= before.busy[1]:
+        return None
+    return round(100 * (seen.busy[0] - before.busy[0]) / (seen.busy[1] - before.busy[1]), 1)
+
+
+def _notes(seen: Seen) -> tuple[str, ...]:
+    readings = {"thermalservice": seen.thermal, "battery": seen.battery, "clocks": seen.clocks, "power": seen.power}
+    notes = [f"{name}: {reading.why}" for name, reading in readings.items() if reading.why]
+    if seen.power.awake is False:
+        notes.append(f"the screen is off ({seen.power.wakefulness})")
+    return tuple(notes)

@@ -1,0 +1,336 @@
+"""An ONNX model on the phone: pushed with its runtime, loaded and timed by the runner there."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote as encode
+
+from pytest_devperf.case.fingerprint import describe_inputs
+from pytest_devperf.case.workload import Model
+from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.target.android.link import Link
+from pytest_devperf.target.android.place import Place
+from pytest_devperf.target.android.setup import LIBRARY, RUNNER, Setup
+from pytest_devperf.target.android.talk import Answer, Talk
+from pytest_devperf.target.feed import Feed, make_feed
+from pytest_devperf.target.onnx_file import Schema, model_sha256, read_schema
+from pytest_devperf.target.target import Memory, Survey, Witness
+
+if TYPE_CHECKING:
+    import numpy as np
+
+METHOD = "forward"
+"""The one entry an ONNX model has."""
+
+MANIFEST = "manifest.txt"
+
+CPU = "CPUExecutionProvider"
+"""The provider that takes what no other takes."""
+
+ANCHORS = 3
+"""Anchor times asked for at once before a round: as many as the loop takes."""
+
+ANCHORS_AFTER = 4
+"""And after one: its first is not counted."""
+
+LOAD_S = 300.0
+"""Longest wait for a load: a compiling accelerator has been seen to take minutes."""
+
+UNKNOWN_S = 600.0
+"""Longest wait for a run before anything is known of the model's pace."""
+
+PATIENCE = 20.0
+"""How many times the pace seen so far a run may take before it counts as hung; a throttled phone is 5 times slower."""
+
+SLEPT_NS = 1_000_000
+"""From 1 ms on the clocks' difference means sleep, not the time between two reads of them."""
+
+OPTIONS = frozenset(
+    {
+        "intra_op_num_threads",
+        "inter_op_num_threads",
+        "execution_mode",
+        "graph_optimization_level",
+        "enable_cpu_mem_arena",
+        "enable_mem_pattern",
+    }
+)
+"""Session options the runner knows, by onnxruntime's own names."""
+
+SUFFIXES = (".onnx",)
+
+Watch = Mapping[str, str]
+"""Name -> file of sysfs that is sampled on the phone while rounds run."""
+
+Told = Callable[[Answer], None]
+"""Receives what the runner says of itself as soon as the model is up."""
+
+Surround = Callable[[Answer], Witness]
+"""Tells what surrounded a run, from what the runner sampled meanwhile."""
+
+
+def check(model: Model) -> tuple[Schema, Feed]:
+    """Read a model's schema and make its inputs.
+
+    Raises:
+        CaseError: There is no such file, or something given is not the model's.
+        Unsupported: No runtime for phones takes this kind of file.
+    """
+    path = Path(model.path)
+    if not path.is_file():
+        raise CaseError(f"no model file {model.path}", "the path is relative to the test file")
+    if path.suffix.lower() not in SUFFIXES:
+        raise Unsupported(f"{path.name}: phones run ONNX models alone", "use devperf.command with the format's own tool")
+    if model.method != METHOD:
+        raise CaseError(f"{path.name} has no method {model.method!r}", f"an ONNX model has {METHOD!r} alone")
+    if model.provider_options is not None and len(model.provider_options) != len(model.providers or ()):
+        raise CaseError("provider_options need one mapping per provider", f"providers are {model.providers}")
+    schema = read_schema(model.path)
+    return schema, make_feed(schema.inputs, model.dims, model.inputs)
+
+
+def survey(model: Model, *, version: str | None) -> Survey:
+    """Tell a model's methods, inputs and hash; nothing runs on the phone for it."""
+    schema, feed = check(model)
+    return Survey(
+        methods=(METHOD,) if feed.reason is None else (),
+        skipped={} if feed.reason is None else {METHOD: feed.reason},
+        inputs=describe_inputs(feed.arrays),
+        model_sha256=model_sha256(model.path, schema.external),
+        env={"ep": provider_words(model), "sdk": None if version is None else f"onnxruntime {version}"},
+    )
+
+
+def provider_words(model: Model) -> str:
+    """Name the providers that are asked for, in order; the CPU's is always there."""
+    return ",".join(dict.fromkeys((*(model.providers or ()), CPU)))
+
+
+def format_manifest(model: Model, arrays: Mapping[str, np.ndarray[Any, Any]], *, model_name: str) -> str:
+    """Write what the runner is to run.
+
+    Args:
+        model: The model.
+        arrays: Its inputs, in the order of the files `input0.raw`, ….
+        model_name: The model's file in the working folder.
+
+    Raises:
+        CaseError: A session option is not known on a phone.
+    """
+    lines = [["library", f"./{LIBRARY}"], ["model", f"./{model_name}"]]
+    for index, (name, array) in enumerate(arrays.items()):
+        shape = ",".join(map(str, array.shape)) or "-"
+        dtype = "string" if array.dtype.kind == "O" else array.dtype.name
+        lines.append(["input", name, dtype, shape, f"input{index}.raw"])
+    for name, value in model.session_options.items():
+        if "." in name:
+            lines.append(["config", name, str(value)])
+        elif name in OPTIONS:
+            lines.append(["option", name, getattr(value, "name", None) or str(value)])
+        else:
+            raise CaseError(f"session option {name!r} is not known on a phone", f"there are {', '.join(sorted(OPTIONS))}")
+    settings = model.provider_options or ({},) * len(model.providers or ())
+    for provider, options in zip(model.providers or (), settings, strict=True):
+        lines.append(["provider", provider, *(word for pair in options.items() for word in map(str, pair))])
+    return "".join(" ".join(encode(word, safe="") or "%20" for word in line) + "\n" for line in lines)
+
+
+def raw_bytes(array: np.ndarray[Any, Any]) -> bytes:
+    """Lay an input out as the runner reads it: C order; texts each followed by a zero byte."""
+    if array.dtype.kind == "O":
+        return b"".join(str(text).encode() + b"\0" for text in array.ravel())
+    return array.tobytes()
+
+
+def parse_output(output: Answer, data: bytes) -> np.ndarray[Any, Any]:
+    """Read an output of the runner.
+
+    Args:
+        output: What the runner said of it: `dtype`, `shape`.
+        data: Its file.
+
+    Returns:
+        The array; element types that NumPy lacks come as their bytes.
+    """
+    import numpy as np
+
+    dtype, shape = str(output["dtype"]), tuple(output["shape"])
+    if dtype == "string":
+        return np.array([text.decode("utf-8", "replace") for text in data.split(b"\0")[:-1]], object).reshape(shape)
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        return np.frombuffer(data, np.uint16 if dtype == "bfloat16" else np.uint8).copy()
+    return np.frombuffer(data, kind).reshape(shape).copy()
+
+
+class ModelRunner:
+    """A model that is loaded on the phone."""
+
+    def __init__(self, talk: Talk, place: Place, link: Link, surround: Surround) -> None:
+        self._talk = talk
+        self._place = place
+        self._link = link
+        self._surround = surround
+        self.about = talk.hear(timeout_s=LOAD_S)
+        """What the runner said once the model was up: versions, anchor kernel, clock."""
+        self.load_ns: int | None = int(self.about["load_ns"])
+        self.tick_ns = float(self.about["tick_ns"])
+        self._anchors: list[int] = []
+        self._anchored = False
+        self._call_s: float | None = None
+        self._witness: Witness | None = None
+        self._ran = False
+        self._last: Answer = {}
+
+    def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
+        """Run and time: (iterations,) ns each, inner loops divided out, timed on the phone."""
+        after = ANCHORS_AFTER if self._anchored else 0
+        calls = iterations * inner_loops
+        timeout_s = UNKNOWN_S if self._call_s is None else 60.0 + PATIENCE * calls * self._call_s
+        answer = self._talk.ask(f"run {iterations} {inner_loops} {after}", timeout_s=timeout_s)
+        samples = [float(value) for value in answer["ns"]]
+        self._call_s = max(samples) / 1e9
+        self._anchors = [int(value) for value in answer["anchor_ns"]]
+        self._anchored = False
+        self._ran = True
+        self._last = answer
+        self._witness = None
+        return samples
+
+    def anchor(self) -> int | None:
+        """Time the fixed kernel, in ns; several times are asked for at once and handed out one by one."""
+        self._anchored = True
+        if not self._anchors:
+            answer = self._talk.ask(f"anchor {ANCHORS}", timeout_s=60.0)
+            self._anchors = [int(value) for value in answer["anchor_ns"]]
+        return self._anchors.pop(0)
+
+    def witness(self) -> Witness:
+        """Tell what surrounded the latest run; asked again for the same run, the phone is not asked again."""
+        if self._witness is None:
+            self._witness = self._surround({**self._last, "slept": int(self._last["slept_ns"]) > SLEPT_NS})
+        return self._witness
+
+    def memory(self, iterations: int) -> Memory | None:
+        """Take sizes in a process of its own on the phone, so that no earlier run's memory is in them."""
+        talk = Talk(
+            self._link,
+            self._place.folder,
+            f"{environment()} ./{RUNNER} memory {MANIFEST} {max(1, iterations)}",
+            name="the memory pass",
+        )
+        try:
+            sizes = talk.hear(timeout_s=LOAD_S + UNKNOWN_S)
+        finally:
+            talk.close()
+        if sizes["baseline"] is None or sizes["peak"] is None:
+            return None
+        return Memory(
+            baseline=int(sizes["baseline"]), loaded=sizes["loaded"], peak=int(sizes["peak"]), disposed=sizes["disposed"]
+        )
+
+    def result(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Fetch the outputs of the last iteration by name.
+
+        Raises:
+            CaseError: An output is no tensor.
+        """
+        if not self._ran:
+            self.run(1, 1)
+        arrays = {}
+        for output in self._talk.ask("outputs .", timeout_s=120.0)["outputs"]:
+            if output["kind"] != "tensor":
+                raise CaseError(f"output {output['name']!r} is a {output['kind']}, which cannot be fetched from a phone")
+            arrays[output["name"]] = parse_output(output, self._place.read(PurePosixPath(output["file"]).name))
+        return arrays
+
+
+def environment() -> str:
+    """Shell words that let a program find the libraries beside it."""
+    return "env LD_LIBRARY_PATH=.${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+
+
+@contextmanager
+def start_model(
+    model: Model, link: Link, setup: Setup, *, watch: Watch, surround: Surround, told: Told, prefix: str = ""
+) -> Iterator[ModelRunner]:
+    """Push a model, load it in a new process on the phone, hand out its runner, take everything away.
+
+    Args:
+        model: The model.
+        link: The phone.
+        setup: Runner and runtime library for it.
+        watch: Files that are sampled while rounds run.
+        surround: Tells what surrounded a run.
+        told: Receives versions once it is up.
+        prefix: Shell words before the program (`taskset f0`), quoted.
+
+    Raises:
+        CaseError: The model, an input or an option is wrong, or the runtime refused it.
+        Unsupported: It cannot be fed.
+        TargetError: The phone went away, or is full.
+    """
+    schema, feed = check(model)
+    if feed.reason is not None:
+        raise Unsupported(f"{Path(model.path).name}: {feed.reason}")
+    place = Place(link)
+    place.open()
+    try:
+        _lay_out(model, schema, feed, setup, place)
+        sampled = " ".join(quote(f"{name}={path}") for name, path in watch.items())
+        command = f"{environment()} {prefix} ./{RUNNER} serve {MANIFEST} {sampled}"
+        talk = Talk(link, place.folder, command, name=Path(model.path).name)
+        try:
+            runner = ModelRunner(talk, place, link, surround)
+            told(runner.about)
+            yield runner
+        finally:
+            talk.close()
+    finally:
+        place.close()
+
+
+def _lay_out(model: Model, schema: Schema, feed: Feed, setup: Setup, place: Place) -> None:
+    model_name = f"model{Path(model.path).suffix}"
+    with tempfile.TemporaryDirectory(prefix="devperf-") as folder:
+        scratch = Path(folder)
+        files = {RUNNER: setup.runner, LIBRARY: setup.library, model_name: Path(model.path)}
+        for name in schema.external:
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise CaseError(f"{model.path} keeps weights outside its folder ({name})", "export it into one folder")
+            files[name] = Path(model.path).parent / name
+        for index, array in enumerate(feed.arrays.values()):
+            files[f"input{index}.raw"] = scratch / f"input{index}.raw"
+            files[f"input{index}.raw"].write_bytes(raw_bytes(array))
+        files[MANIFEST] = scratch / MANIFEST
+        files[MANIFEST].write_text(format_manifest(model, feed.arrays, model_name=model_name), encoding="utf-8")
+        place.put(files)
+
+
+def describe(setup: Setup, link: Link) -> Answer:
+    """Ask the runner on the phone about itself: anchor kernel and clock.
+
+    Raises:
+        CaseError: The runner cannot run there.
+        TargetError: The phone went away.
+    """
+    place = Place(link)
+    place.open()
+    try:
+        place.put({RUNNER: setup.runner})
+        done = link.script(f"cd {place.folder} && ./{RUNNER} about", doing="asking the runner")
+        try:
+            answer = json.loads(done.output)
+        except ValueError:
+            words = (done.error_output or done.output).strip()
+            raise CaseError(f"the runner cannot run on {link.name} ({words})", "set it up for this phone's ABI") from None
+        return dict(answer)
+    finally:
+        place.close()

@@ -1,0 +1,337 @@
+"""An Android phone as a target: who it is, how it is, and what runs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_devperf.case.workload import Command, Model, Workload
+from pytest_devperf.errors import TargetError, Unsupported, UsageError
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.target.android.affinity import format_mask, parse_cpus
+from pytest_devperf.target.android.adb import choose, demand, list_attached, make_client, may_find_phones
+from pytest_devperf.target.android.command import start_command
+from pytest_devperf.target.android.identity import Identity, clusters, read_identity
+from pytest_devperf.target.android.link import Link
+from pytest_devperf.target.android.look import SCRIPT, Seen, make_context, parse_look, throttles
+from pytest_devperf.target.android.model import describe, provider_words, start_model, survey
+from pytest_devperf.target.android.note import Notes
+from pytest_devperf.target.android.pin import Hold
+from pytest_devperf.target.android.setup import Setup, find_setup, set_up_simulated
+from pytest_devperf.target.android.talk import Answer
+from pytest_devperf.target.clock import SystemClock
+from pytest_devperf.target.device import Device
+from pytest_devperf.target.target import Clock, Runner, Survey, Witness
+
+POLICY_FOLDER = "/sys/devices/system/cpu/cpufreq"
+
+
+class AndroidTarget:
+    """A phone behind an adb server.
+
+    Nothing on it is changed before it is first looked at or used: then leftovers of a crashed session are
+    undone, the screen is kept on, and its clocks are held if that was asked for. `close` undoes it all; so do
+    the end of the process, SIGTERM and SIGHUP.
+    """
+
+    def __init__(  # noqa: PLR0913 - a phone, and what the session's options say of it
+        self,
+        *,
+        serial: str,
+        server_port: int | None = None,
+        clock: Clock | None = None,
+        identity: str = "unit",
+        pin_clocks: str = "off",
+        affinity: str | None = None,
+        runner: Path | None = None,
+        library: Path | None = None,
+    ) -> None:
+        """Connect and ask the phone who it is.
+
+        Args:
+            serial: What adb calls it.
+            server_port: Port of the adb server; None: the usual one.
+            clock: The session's clock; None: this machine's.
+            identity: `unit` or `model`: whether another unit of the same model is another device.
+            pin_clocks: `off`, `auto` (hold the clocks if the phone can) or `on` (refuse to measure unless it can).
+            affinity: CPUs workloads run on: `big`, `little`, `4-7`; None: left to the phone.
+            runner: ONNX runner to use instead of the one that was set up.
+            library: Likewise the runtime library.
+
+        Raises:
+            TargetError: The phone went away.
+            UsageError: It lacks the CPUs that were named.
+        """
+        self._clock: Clock = clock or SystemClock()
+        self._link = Link(serial=serial, server_port=server_port)
+        self._identity: Identity = read_identity(self._link, unit=identity == "unit")
+        self.device: Device = self._identity.device
+        self._link.name = self.device.name
+        self._pin_clocks = pin_clocks
+        self._prefix = self._mask(affinity)
+        self._named = (runner, library)
+        self._hold = Hold(self._link, self._clock, Notes(self._link, self._unit()), self.see)
+        self._open = False
+        self._before: Seen | None = None
+        self._start_khz: Mapping[str, int] = {}
+        self._about: Answer | None = None
+        self._env: dict[str, str | None] = {"os": self._identity.os, "driver": None, "ep": None, "sdk": None}
+        self.swept: str | None = None
+        """What a crashed session had left changed and was undone, in words."""
+
+    # -- what a session asks for -----------------------------------------------------------------
+
+    @property
+    def emulator(self) -> bool:
+        """Whether it is an emulator."""
+        return self._identity.emulator
+
+    @property
+    def debuggable(self) -> bool:
+        """Whether its system is a debug build."""
+        return self._identity.debuggable
+
+    @property
+    def pin_words(self) -> str | None:
+        """Why its clocks are not held although that was asked for."""
+        return self._hold.words
+
+    @property
+    def link(self) -> Link:
+        """The link to it, for what needs more than a target offers (apps, the collector)."""
+        return self._link
+
+    def open(self) -> None:
+        """Undo leftovers, keep the screen on, hold the clocks; called again it does nothing.
+
+        Raises:
+            UsageError: Its clocks must be held and cannot be.
+            TargetError: It went away.
+        """
+        if self._open:
+            return
+        self._open = True
+        self.swept = self._hold.sweep()
+        self._hold.take(pin=self._pin_clocks != "off")
+        if self._pin_clocks == "on" and not self._hold.pinned:
+            words = self._hold.words
+            self.close()
+            raise UsageError(
+                words or f"{self.device.name} does not hold its clocks", "measure with --devperf-pin-clocks=auto or off"
+            )
+        self._start_khz = self.see().clocks.max_khz
+
+    def close(self) -> None:
+        """Undo what was changed on it; called again it does nothing.
+
+        Raises:
+            TargetError: It went away; the next start undoes it.
+        """
+        self._hold.release()
+        self._open = False
+
+    def look(self) -> Context:
+        """Read the sensors, in one round trip."""
+        self.open()
+        before = self._before
+        seen = self.see()
+        self._before = seen
+        context = make_context(
+            seen,
+            at_ns=self._clock.now_ns(),
+            before=before,
+            start_khz=self._start_khz,
+            pinned=self._hold.pinned,
+            anchor=None if self._about is None else str(self._about["anchor"]),
+            env=dict(self._env),
+        )
+        return context if self._hold.words is None else replace(context, notes=(*context.notes, self._hold.words))
+
+    def see(self) -> Seen:
+        """Read the sensors and keep each one's own reading.
+
+        Raises:
+            TargetError: It went away, or its answer was cut off twice.
+        """
+        for _ in range(2):  # a cut answer is asked for once more
+            seen = parse_look(self._link.script(SCRIPT, doing="reading its sensors").output)
+            if seen is not None:
+                return seen
+        raise TargetError(f"{self.device.name} cut its answer off while reading its sensors", "try another cable")
+
+    def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:
+        """Bring the workload up in a new process on the phone, hand out its runner, take it down.
+
+        Raises:
+            Unsupported: A Python call or an app, or no runner is set up for this phone.
+            CaseError: The workload is wrong.
+            TargetError: The phone went away.
+        """
+        if isinstance(workload, Model):
+            setup = self.setup()
+            self.open()
+            self._learn(setup)
+            self._env["ep"] = provider_words(workload)
+            return start_model(
+                workload,
+                self._link,
+                setup,
+                watch={policy: f"{POLICY_FOLDER}/{policy}/scaling_max_freq" for policy in self._start_khz},
+                surround=self._surround,
+                prefix=self._prefix,
+                told=self._told,
+            )
+        if isinstance(workload, Command):
+            self.open()
+            return start_command(
+                workload,
+                process,
+                self._link,
+                runner=self._anchor_runner(),
+                prefix=self._prefix,
+                policies=tuple(self._start_khz),
+                surround=self._witness,
+            )
+        kind = "a Python call runs on the host alone" if not hasattr(workload, "platform") else "an app has its own way"
+        raise Unsupported(f"{kind}, not on {self.device.name}", "measure it with --devperf-target=host")
+
+    def survey(self, workload: Model) -> Survey:
+        """Read the model's own schema; the phone is not asked."""
+        version = self._env["sdk"]
+        return survey(workload, version=None if version is None else version.removeprefix("onnxruntime "))
+
+    def setup(self) -> Setup:
+        """Find the runner and the library for it.
+
+        Raises:
+            Unsupported: They are not set up.
+        """
+        runner, library = self._named
+        if self.device.kind == "sim" and runner is None:
+            return set_up_simulated()
+        return find_setup(self.device.abi or "unknown", runner=runner, library=library)
+
+    # -- below -----------------------------------------------------------------------------------
+
+    def _unit(self) -> str | None:
+        """A name for our own note of it, whichever identity records use."""
+        if self.device.unit is not None:
+            return self.device.unit
+        return read_identity(self._link).device.unit
+
+    def _mask(self, affinity: str | None) -> str:
+        if affinity is None:
+            return ""
+        cpus = parse_cpus(affinity, clusters(self._identity), self.device.cores)
+        return f"taskset {format_mask(cpus)}"
+
+    def _anchor_runner(self) -> Path | None:
+        try:
+            setup = self.setup()
+        except Unsupported:
+            return None
+        self._learn(setup)
+        return setup.runner
+
+    def _learn(self, setup: Setup) -> None:
+        """Ask the runner once about its anchor kernel: every look tells it."""
+        if self._about is None:
+            self._about = describe(setup, self._link)
+
+    def _told(self, about: Answer) -> None:
+        self._env["sdk"] = f"onnxruntime {about['version']}"
+
+    def _surround(self, answer: Answer) -> Witness:
+        caps = {str(each["name"]): int(each["least"]) for each in answer["watched"]}
+        seen = self._witness(caps)
+        waited = answer["waited_ns"]
+        return Witness(
+            cpu_ns=int(answer["cpu_ns"]),
+            wall_ns=int(answer["wall_ns"]),
+            waited_ns=None if waited is None else int(waited),
+            slept=bool(answer["slept"]),
+            throttled=seen.throttled,
+            temp_c=seen.temp_c,
+        )
+
+    def _witness(self, caps_khz: Mapping[str, int]) -> Witness:
+        """Tell whether it throttled: by the lowest caps during the run, and by what it says right after it."""
+        seen = self.see()
+        lower = any(khz < self._start_khz.get(policy, khz) for policy, khz in caps_khz.items())
+        context = make_context(
+            seen,
+            at_ns=0,
+            before=None,
+            start_khz=self._start_khz,
+            pinned=None,
+            anchor=None,
+            env={},
+        )
+        return Witness(throttled=True if lower else throttles(seen, self._start_khz), temp_c=context.temp_c)
+
+
+def open_target(  # noqa: PLR0913 - as AndroidTarget
+    spec: str,
+    *,
+    server_port: int | None = None,
+    clock: Clock | None = None,
+    identity: str = "unit",
+    pin_clocks: str = "off",
+    affinity: str | None = None,
+    runner: Path | None = None,
+    library: Path | None = None,
+) -> AndroidTarget | None:
+    """Open the phone that a spec means.
+
+    Args:
+        spec: `auto` (whichever real phone is attached), `android` (the one that is attached), `android:SERIAL`.
+        server_port: Port of the adb server; None: the usual one.
+        clock: As for `AndroidTarget`, like all that follow.
+        identity: As there.
+        pin_clocks: As there.
+        affinity: As there.
+        runner: As there.
+        library: As there.
+
+    Returns:
+        None where the spec means no phone, and for `auto` where none is attached.
+
+    Raises:
+        UsageError: It is not there, cannot be used, or there are several.
+        TargetError: It went away.
+    """
+    kind, _, serial = spec.partition(":")
+    if kind not in {"auto", "android"} or (kind == "auto" and serial):
+        return None
+    if kind == "auto" and not may_find_phones(server_port):
+        return None
+    try:
+        attached = list_attached(make_client(server_port))
+    except UsageError:
+        if kind == "auto":
+            return None
+        raise
+    phone = demand(attached) if spec == "android" else choose(attached, serial or None)
+    if phone is None:
+        return None
+    target = AndroidTarget(
+        serial=phone.serial,
+        server_port=server_port,
+        clock=clock,
+        identity=identity,
+        pin_clocks=pin_clocks,
+        affinity=affinity,
+        runner=runner,
+        library=library,
+    )
+    return None if kind == "auto" and target.emulator else target
+
+
+def is_set_up(target: AndroidTarget) -> bool:
+    """Tell whether models can run on it: runner and library are there."""
+    with suppress(Unsupported):
+        target.setup()
+        return True
+    return False

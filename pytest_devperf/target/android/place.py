@@ -1,0 +1,183 @@
+"""A folder on the phone that one process start works in: what is pushed there, and that it goes again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from pathlib import Path, PurePosixPath
+from shlex import quote
+
+from pytest_devperf.errors import CaseError, TargetError
+from pytest_devperf.target.android.link import Link, best_effort
+from pytest_devperf.target.android.sync import PushRefused
+
+ROOT = "/data/local/tmp/devperf"
+"""Everything we leave on a phone lies under here. /data/local/tmp is the one place where the shell user may both
+write and execute (/sdcard is mounted noexec)."""
+
+STORE = f"{ROOT}/store"
+"""Files by their hash: a runtime library of 20 MB is pushed once, not with every process start."""
+
+MODE = 0o555
+"""Executable whatever the file's mode is here, and not writable: one file of the store may lie in several folders."""
+
+STORE_DAYS = 7
+"""Age after which a file in the store that no start used is removed."""
+
+PUSH_BYTES_PER_S = 1_000_000
+"""Slowest link that is waited for: USB 2 carries 30 MB/s, a poor wireless link 1 MB/s."""
+
+
+class Place:
+    """One working folder on the phone."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self.folder = f"{ROOT}/{secrets.token_hex(4)}"
+        """Its path on the phone; holds no character that a shell could take for more than itself."""
+
+    def open(self) -> None:
+        """Make it.
+
+        Raises:
+            TargetError: The phone went away, or there is no writable folder.
+        """
+        made = self._link.script(f"mkdir -p {self.folder} {STORE}", doing="making a folder")
+        if made.returncode != 0:
+            raise TargetError(
+                f"{self._link.name} has no writable {ROOT} ({_last(made.error_output or made.output)})",
+                "free space on it, or restart it",
+            )
+
+    def put(self, files: dict[str, Path]) -> None:
+        """Bring files there, each verified by size and hash; those the phone already has are not sent again.
+
+        Args:
+            files: Name in the folder -> file of this machine. Names may hold any character; a slash makes folders.
+
+        Raises:
+            CaseError: A file of this machine cannot be read.
+            TargetError: The phone is full, refused a file, or went away.
+        """
+        hashes = {name: _sha256(path) for name, path in files.items()}
+        missing = self._missing(set(hashes.values()))
+        sent: set[str] = set()
+        for name, path in files.items():
+            if hashes[name] in missing and hashes[name] not in sent:
+                self._send(path, hashes[name])
+                sent.add(hashes[name])
+        self._settle(files, hashes)
+
+    def read(self, name: str) -> bytes:
+        """Fetch a file of the folder."""
+        return self._link.pull(f"{self.folder}/{name}", doing=f"fetching {name}")
+
+    def close(self) -> None:
+        """Remove it; what the store has not been asked for in a week goes too."""
+        with best_effort():
+            self._link.script(
+                f"rm -rf {self.folder}; find {STORE} -type f -mtime +{STORE_DAYS} -exec rm -f {{}} + 2>/dev/null",
+                doing="tidying up",
+                again=False,
+            )
+
+    def _missing(self, hashes: set[str]) -> set[str]:
+        tests = "\n".join(f"[ -f {STORE}/{digest} ] && echo {digest}" for digest in sorted(hashes))
+        there = self._link.script(tests, doing="looking for files").output.split()
+        return hashes - set(there)
+
+    def _send(self, path: Path, digest: str) -> None:
+        # Under another name until it is verified: an interrupted push must not pass for the file.
+        coming = f"{STORE}/{digest}.{secrets.token_hex(4)}.part"
+        size = path.stat().st_size
+        try:
+            self._push(path, coming)
+            self._verify(path, coming, digest, size)
+            self._link.script(f"mv -f {coming} {STORE}/{digest}", doing="storing a file")
+        except BaseException:
+            with best_effort():
+                self._link.script(f"rm -f {coming}", doing="tidying up", again=False)
+            raise
+
+    def _push(self, path: Path, remote: str) -> None:
+        try:
+            self._link.push(path, remote, mode=MODE, doing=f"pushing {path.name}")
+        except PushRefused as refused:
+            raise self._refusal(path, str(refused)) from refused
+
+    def _verify(self, path: Path, remote: str, digest: str, size: int) -> None:
+        timeout_s = 30.0 + size / PUSH_BYTES_PER_S
+        seen = self._link.script(
+            f"wc -c < {remote}; sha256sum {remote} 2>/dev/null || toybox sha256sum {remote}",
+            doing=f"verifying {path.name}",
+            timeout_s=timeout_s,
+        ).output.split()
+        if not seen or seen[0] != str(size):
+            raise self._refusal(path, f"{seen[0] if seen else 'none'} of {size} bytes arrived")
+        hashes = [word for word in seen[1:] if re.fullmatch(r"[0-9a-f]{64}", word)]
+        if hashes and hashes[0] != digest:
+            raise TargetError(f"{path.name} arrived damaged on {self._link.name}", "try another cable, and run again")
+
+    def _settle(self, files: dict[str, Path], hashes: dict[str, str]) -> None:
+        """Link the files into the folder (copy where it cannot), with their permissions."""
+        lines = ["failed=0"]
+        folders = {str(PurePosixPath(name).parent) for name in files} - {"."}
+        lines += [f"mkdir -p {quote(f'{self.folder}/{folder}')} || failed=1" for folder in sorted(folders)]
+        for name in files:
+            there, here = f"{STORE}/{hashes[name]}", quote(f"{self.folder}/{name}")
+            lines.append(
+                f"touch -c {there}; ln -f {there} {here} 2>/dev/null || cp -f {there} {here} || failed=1; "
+                f"chmod {MODE:o} {here}"
+            )
+        lines.append('[ "$failed" = 0 ]')
+        done = self._link.script("\n".join(lines), doing="laying files out")
+        if done.returncode != 0:
+            raise self._refusal(Path("the files"), _last(done.error_output or done.output))
+
+    def _refusal(self, path: Path, reason: str) -> TargetError:
+        """Say why the phone refused a file: its own words say little, the free space says more."""
+        with best_effort():
+            free_kib = parse_df(self._link.script(f"df -k {ROOT}", doing="reading the free space").output)
+            if free_kib is not None and path.is_file() and free_kib * 1024 < path.stat().st_size:
+                return TargetError(
+                    f"{self._link.name} has {free_kib / 1024:.0f} MiB free and cannot take {path.name} "
+                    f"({path.stat().st_size / 1048576:.0f} MiB)",
+                    "free space on it, and run again",
+                )
+        full = "no space" in reason.lower()
+        return TargetError(
+            f"{self._link.name} refused {path.name} ({reason or 'no reason given'})",
+            "free space on it, and run again" if full else "see that /data/local/tmp is writable, and run again",
+        )
+
+
+def parse_df(text: str) -> int | None:
+    """Read the free KiB from `df -k`: the column under `Available`, or the fourth.
+
+    >>> parse_df("Filesystem 1K-blocks Used Available Use% Mounted on\\n/dev/x 100 60 40 60% /data\\n")
+    40
+    """
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    if len(lines) < 2:  # noqa: PLR2004 - a heading and one filesystem
+        return None
+    heading = [word.lower() for word in lines[0]]
+    column = next((at for at, word in enumerate(heading) if word.startswith("avail")), 3)
+    values = lines[-1]
+    return int(values[column]) if len(values) > column and values[column].isdecimal() else None
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise CaseError(f"cannot read {path}: {error.strerror or error}", "check the path") from error
+    return digest.hexdigest()
+
+
+def _last(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1].strip() if lines else "no reason given"

@@ -1,0 +1,65 @@
+"""Sending a file: the half of adb's sync service that says why a phone refused it."""
+
+from __future__ import annotations
+
+import socket
+import stat
+import struct
+import time
+from pathlib import Path
+
+BLOCK_BYTES = 65536
+"""Largest block of data the service takes (AOSP: packages/modules/adb/file_sync_protocol.h, SYNC_DATA_MAX)."""
+
+
+class PushRefused(Exception):
+    """The phone would not take a file; the text is its own reason."""
+
+
+def send_file(connection: socket.socket, local: Path, remote: str, mode: int) -> None:
+    """Send a file over an open sync service.
+
+    Args:
+        connection: The service, just opened.
+        local: The file.
+        remote: Its whole path on the phone.
+        mode: Permission bits.
+
+    Raises:
+        PushRefused: The phone refused it.
+        EOFError: The link was cut.
+        OSError: The link is gone.
+
+    Source: AOSP, packages/modules/adb/SYNC.TXT.
+    """
+    head = f"{remote},{stat.S_IFREG | mode}".encode()
+    connection.sendall(b"SEND" + struct.pack("<I", len(head)) + head)
+    try:
+        with local.open("rb") as file:
+            while block := file.read(BLOCK_BYTES):
+                connection.sendall(b"DATA" + struct.pack("<I", len(block)) + block)
+        connection.sendall(b"DONE" + struct.pack("<I", int(time.time())))
+    except (BrokenPipeError, ConnectionResetError):
+        # A phone that refuses says so and closes while we still send: its reason waits to be read.
+        pass
+    _read_answer(connection)
+
+
+def _read_answer(connection: socket.socket) -> None:
+    word = _exactly(connection, 4)
+    length = struct.unpack("<I", _exactly(connection, 4))[0]
+    if word == b"OKAY":
+        return
+    if word == b"FAIL":
+        raise PushRefused(_exactly(connection, length).decode("utf-8", "replace"))
+    raise ValueError(f"adb answered {word!r} to a push")
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    data = bytearray()
+    while len(data) < count:
+        chunk = connection.recv(count - len(data))
+        if not chunk:
+            raise EOFError("the link was cut during a push")
+        data += chunk
+    return bytes(data)
