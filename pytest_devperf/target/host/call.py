@@ -66,7 +66,6 @@ class Loop:
         self._now_ns = now_ns
         self._meter = Meter(now_ns)
         self._bursts: dict[bool, Burst] = {}
-        self._fresh = True
         self.witness = Witness()
         self.awaited = call.shape == "coroutine" or is_awaited_stream(call)
 
@@ -128,10 +127,10 @@ class Loop:
 
     @contextmanager
     def timing(self) -> Iterator[None]:
-        """Hold the garbage collector still and read the meter around a burst."""
-        if self._fresh:
-            gc.collect()
-            self._fresh = False
+        """Hold the garbage collector still and read the meter around a burst.
+
+        It collected once when the process start began (see `Footprint`); between rounds it runs as ever.
+        """
         collecting = gc.isenabled()
         gc.disable()
         try:
