@@ -121,7 +121,9 @@ class CommandRunner:
             return None
         self._wanted = True
         if not self._anchors:
-            done = self._link.script(f"cd {self._place.folder} && ./{RUNNER} anchor {ANCHORS}", doing="timing the anchor")
+            done = self._link.script(
+                f"cd {self._place.folder} && ./{RUNNER} anchor {ANCHORS}", doing="timing the anchor"
+            )
             self._anchors = list(parse_anchors(done.output))
         return self._anchors.pop(0) if self._anchors else None
 
@@ -231,10 +233,12 @@ def format_program(command: Command, *, iterations: int, warmup: int, process: i
         quote(_sound(each.replace("{iterations}", str(iterations)).replace("{warmup}", str(warmup))))
         for each in command.argv[1:]
     )
-    return f'env LD_LIBRARY_PATH="$DEVPERF_HERE${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}" {settings} {program} {arguments}'
+    return (
+        f'env LD_LIBRARY_PATH="$DEVPERF_HERE${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}" {settings} {program} {arguments}'
+    )
 
 
-def format_start(  # noqa: PLR0913 - the parts of one script
+def format_start(
     program: str, *, folder: str, cwd: str | None, policies: Sequence[str], anchors: int, peak: bool
 ) -> str:
     """Write the script of one start: sampler, program, and what is known of it afterwards, in one round trip.
@@ -279,13 +283,14 @@ def _sampler(policies: Sequence[str]) -> str:
         for policy in policies
     )
     told = " ".join(f"{policy} ${policy}" for policy in policies)
-    return f"( while kill -0 $$; do\n{reads}\necho {told} >{CAPS}; sleep {SAMPLE_S}; done ) </dev/null >/dev/null 2>&1 &\nsampler=$!"
+    loop = f"while kill -0 $$; do\n{reads}\necho {told} >{CAPS}; sleep {SAMPLE_S}; done"
+    return f"( {loop} ) </dev/null >/dev/null 2>&1 &\nsampler=$!"
 
 
 def _peak_watch() -> str:
     return (
         f"while kill -0 $child 2>/dev/null; do\n"
-        f"  while read -r key value unit; do [ \"$key\" = VmHWM: ] && peak=$value; done 2>/dev/null </proc/$child/status\n"
+        f'  while read -r key value unit; do [ "$key" = VmHWM: ] && peak=$value; done </proc/$child/status\n'
         f"  sleep {PEAK_S}\ndone 2>/dev/null"
     )
 
@@ -307,9 +312,9 @@ def parse_end(text: str) -> Ended | None:
 
 
 def parse_times(text: str) -> int | None:
-    """Read the CPU time of ended children from the shell's `times`: its second line, in hundredths of a second.
+    r"""Read the CPU time of ended children from the shell's `times`: its second line, in hundredths of a second.
 
-    >>> parse_times("@@times\\n0m0.00s 0m0.01s\\n0m1.50s 0m0.25s\\n")
+    >>> parse_times("@@times\n0m0.00s 0m0.01s\n0m1.50s 0m0.25s\n")
     1750000000
     """
     lines = text.rpartition("@@times")[2].split("\n")[1:3]
@@ -363,7 +368,7 @@ def files_of(command: Command) -> dict[str, Path]:
 
 
 @contextmanager
-def start_command(  # noqa: PLR0913 - the phone, and what surrounds the program on it
+def start_command(
     command: Command,
     process: int,
     link: Link,
@@ -423,5 +428,3 @@ def _sound(text: str) -> str:
 
 def _format_code(code: int) -> str:
     return f"signal {code - 128}" if code > 128 else f"exit code {code}"  # noqa: PLR2004 - a shell's way of telling a signal
-
-

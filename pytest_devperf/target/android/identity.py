@@ -76,7 +76,8 @@ def read_identity(link: Link, *, unit: bool = True) -> Identity:
         soc=first_of(properties, "ro.soc.model", "ro.hardware.chipname", "ro.board.platform", "ro.hardware"),
         cores=parse_present(batch.text("cpus")) or sum(len(cpus) for cpus in clocks.cpus.values()) or None,
         memory_gib=parse_memory_gib(batch.text("memory")),
-        abi=(properties.get("ro.product.cpu.abilist") or properties.get("ro.product.cpu.abi") or "").split(",")[0] or None,
+        abi=(properties.get("ro.product.cpu.abilist") or properties.get("ro.product.cpu.abi") or "").split(",")[0]
+        or None,
         unit=hash_unit(batch.text("serial")) if unit else None,
     )
     return Identity(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -191,8 +190,6 @@ def _only(found: Any) -> str | None:  # noqa: ANN401 - an Attached
     return None if found.transport_id else found.serial
 
 
-@contextmanager
-def best_effort() -> Iterator[None]:
+def best_effort() -> contextlib.suppress:
     """Do what is only tidying: a phone that is gone keeps its files until the next start."""
-    with contextlib.suppress(TargetError):
-        yield
+    return contextlib.suppress(TargetError)

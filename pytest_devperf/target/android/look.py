@@ -115,7 +115,7 @@ def throttles(seen: Seen, start_khz: Mapping[str, int]) -> bool | None:
     return said
 
 
-def make_context(  # noqa: PLR0913 - the session's facts beside one look
+def make_context(
     seen: Seen,
     *,
     at_ns: int,
@@ -150,7 +150,11 @@ def make_context(  # noqa: PLR0913 - the session's facts beside one look
         governor=seen.clocks.governor,
         pinned=pinned,
         power_state=seen.battery.power_state,
-        power_plan=None if seen.power.battery_saver is None else "battery saver" if seen.power.battery_saver else "normal",
+        power_plan=None
+        if seen.power.battery_saver is None
+        else "battery saver"
+        if seen.power.battery_saver
+        else "normal",
         charging=seen.battery.charging,
         battery_pct=seen.battery.level_pct,
         cpu_pct=_cpu_pct(seen, before),
@@ -170,8 +174,13 @@ def _cpu_pct(seen: Seen, before: Seen | None) -> float | None:
 
 
 def _notes(seen: Seen) -> tuple[str, ...]:
-    readings = {"thermalservice": seen.thermal, "battery": seen.battery, "clocks": seen.clocks, "power": seen.power}
-    notes = [f"{name}: {reading.why}" for name, reading in readings.items() if reading.why]
+    whys = {
+        "thermalservice": seen.thermal.why,
+        "battery": seen.battery.why,
+        "clocks": seen.clocks.why,
+        "power": seen.power.why,
+    }
+    notes = [f"{name}: {why}" for name, why in whys.items() if why]
     if seen.power.awake is False:
         notes.append(f"the screen is off ({seen.power.wakefulness})")
     return tuple(notes)

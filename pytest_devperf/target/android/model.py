@@ -86,7 +86,9 @@ def check(model: Model) -> tuple[Schema, Feed]:
     if not path.is_file():
         raise CaseError(f"no model file {model.path}", "the path is relative to the test file")
     if path.suffix.lower() not in SUFFIXES:
-        raise Unsupported(f"{path.name}: phones run ONNX models alone", "use devperf.command with the format's own tool")
+        raise Unsupported(
+            f"{path.name}: phones run ONNX models alone", "use devperf.command with the format's own tool"
+        )
     if model.method != METHOD:
         raise CaseError(f"{path.name} has no method {model.method!r}", f"an ONNX model has {METHOD!r} alone")
     if model.provider_options is not None and len(model.provider_options) != len(model.providers or ()):
@@ -134,7 +136,9 @@ def format_manifest(model: Model, arrays: Mapping[str, np.ndarray[Any, Any]], *,
         elif name in OPTIONS:
             lines.append(["option", name, getattr(value, "name", None) or str(value)])
         else:
-            raise CaseError(f"session option {name!r} is not known on a phone", f"there are {', '.join(sorted(OPTIONS))}")
+            raise CaseError(
+                f"session option {name!r} is not known on a phone", f"there are {', '.join(sorted(OPTIONS))}"
+            )
     settings = model.provider_options or ({},) * len(model.providers or ())
     for provider, options in zip(model.providers or (), settings, strict=True):
         lines.append(["provider", provider, *(word for pair in options.items() for word in map(str, pair))])
@@ -166,8 +170,9 @@ def parse_output(output: Answer, data: bytes) -> np.ndarray[Any, Any]:
     try:
         kind = np.dtype(dtype)
     except TypeError:
-        return np.frombuffer(data, np.uint16 if dtype == "bfloat16" else np.uint8).copy()
-    return np.frombuffer(data, kind).reshape(shape).copy()
+        kind, shape = np.dtype(np.uint16 if dtype == "bfloat16" else np.uint8), (-1,)
+    array: np.ndarray[Any, Any] = np.frombuffer(data, kind).reshape(shape).copy()
+    return array
 
 
 class ModelRunner:
@@ -247,7 +252,9 @@ class ModelRunner:
         arrays = {}
         for output in self._talk.ask("outputs .", timeout_s=120.0)["outputs"]:
             if output["kind"] != "tensor":
-                raise CaseError(f"output {output['name']!r} is a {output['kind']}, which cannot be fetched from a phone")
+                raise CaseError(
+                    f"output {output['name']!r} is a {output['kind']}, which cannot be fetched from a phone"
+                )
             arrays[output["name"]] = parse_output(output, self._place.read(PurePosixPath(output["file"]).name))
         return arrays
 
@@ -330,7 +337,9 @@ def describe(setup: Setup, link: Link) -> Answer:
             answer = json.loads(done.output)
         except ValueError:
             words = (done.error_output or done.output).strip()
-            raise CaseError(f"the runner cannot run on {link.name} ({words})", "set it up for this phone's ABI") from None
+            raise CaseError(
+                f"the runner cannot run on {link.name} ({words})", "set it up for this phone's ABI"
+            ) from None
         return dict(answer)
     finally:
         place.close()

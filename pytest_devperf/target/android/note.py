@@ -57,9 +57,9 @@ def format_note(note: Note) -> str:
 
 
 def parse_note(text: str) -> Note | None:
-    """Read properties; None where they are no note of ours.
+    r"""Read properties; None where they are no note of ours.
 
-    >>> parse_note("pinned=true\\nhost=abc\\npid=12\\n")
+    >>> parse_note("pinned=true\nhost=abc\npid=12\n")
     Note(pinned=True, stay_on=None, host='abc', pid=12)
     """
     words = dict(line.split("=", 1) for line in text.replace("\r", "").splitlines() if "=" in line)
@@ -90,9 +90,7 @@ class Notes:
     def write(self, note: Note) -> None:
         """Write it in both places, before anything is changed."""
         text = quote(format_note(note))
-        self._link.script(
-            f"mkdir -p {ROOT} && printf %s {text} > {ON_PHONE}", doing="writing down what is changed"
-        )
+        self._link.script(f"mkdir -p {ROOT} && printf %s {text} > {ON_PHONE}", doing="writing down what is changed")
         if self._file is not None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.write_text(json.dumps(asdict(note)) + "\n", encoding="utf-8")

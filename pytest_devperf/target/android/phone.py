@@ -10,8 +10,8 @@ from pathlib import Path
 from pytest_devperf.case.workload import Command, Model, Workload
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.android.affinity import format_mask, parse_cpus
 from pytest_devperf.target.android.adb import choose, demand, list_attached, make_client, may_find_phones
+from pytest_devperf.target.android.affinity import format_mask, parse_cpus
 from pytest_devperf.target.android.command import start_command
 from pytest_devperf.target.android.identity import Identity, clusters, read_identity
 from pytest_devperf.target.android.link import Link

@@ -175,7 +175,11 @@ def undo(link: Link, notes: Notes, note: Note) -> str:
         lines.append(f"{FIXED} false")
         words.append("fixed-performance mode")
     if note.stay_on is not None:
-        back = f"settings delete global {STAY_ON}" if note.stay_on == "null" else f"settings put global {STAY_ON} {note.stay_on}"
+        back = (
+            f"settings delete global {STAY_ON}"
+            if note.stay_on == "null"
+            else f"settings put global {STAY_ON} {note.stay_on}"
+        )
         lines.append(back)
         words.append("stay-awake")
     link.script("\n".join([*lines, "true"]) + " >/dev/null 2>&1", doing="undoing what was changed")

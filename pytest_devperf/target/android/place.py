@@ -153,9 +153,9 @@ class Place:
 
 
 def parse_df(text: str) -> int | None:
-    """Read the free KiB from `df -k`: the column under `Available`, or the fourth.
+    r"""Read the free KiB from `df -k`: the column under `Available`, or the fourth.
 
-    >>> parse_df("Filesystem 1K-blocks Used Available Use% Mounted on\\n/dev/x 100 60 40 60% /data\\n")
+    >>> parse_df("Filesystem 1K-blocks Used Available Use% Mounted on\n/dev/x 100 60 40 60% /data\n")
     40
     """
     lines = [line.split() for line in text.splitlines() if line.strip()]
