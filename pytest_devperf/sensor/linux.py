@@ -13,6 +13,13 @@ from pathlib import Path
 
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.sensor.load import CpuTimes
+from pytest_devperf.sensor.proc import (
+    parse_count,
+    parse_cpu_times,
+    parse_free_ram_mb,
+    parse_pressure_pct,
+    parse_status_bytes,
+)
 from pytest_devperf.sensor.supply import Supply, parse_supply
 from pytest_devperf.sensor.zone import is_temperature, parse_celsius
 
@@ -53,53 +60,6 @@ Source: Raspberry Pi firmware documentation, `vcgencmd get_throttled`.
 
 COOLED_BY_CLOCK = re.compile(r"(Processor|cpufreq-.*|thermal-cpufreq-.*|cpu-.*)\s*", re.IGNORECASE)
 """Cooling devices that slow a processor down; fans and idle injection are others."""
-
-
-def parse_cpu_times(text: str) -> CpuTimes | None:
-    """Read the first line of `/proc/stat`.
-
-    Waiting for a disk is idle; time taken by the hypervisor (steal) is busy, since nobody here had it.
-    Guest times are contained in user times already.
-
-    Source:
-        proc(5), `/proc/stat`.
-    """
-    words = text.split("\n", 1)[0].split()
-    if len(words) < 5 or words[0] != "cpu":  # noqa: PLR2004 - "cpu" and user, nice, system, idle
-        return None
-    ticks = [int(word) for word in words[1:9]]
-    total, idle = sum(ticks), sum(ticks[3:5])
-    return CpuTimes(busy=total - idle, total=total)
-
-
-def parse_free_ram_mb(text: str) -> float | None:
-    """Read `MemAvailable` of `/proc/meminfo` in MB (10^6 bytes)."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) * 1024 / 1e6 if found else None
-
-
-def parse_pressure_pct(text: str) -> float | None:
-    """Read the `some avg10` of `/proc/pressure/cpu`: percent of the last 10 s in which a task waited.
-
-    Source:
-        Linux Documentation/accounting/psi.rst.
-    """
-    found = re.search(r"^some avg10=([\d.]+)", text)
-    return float(found[1]) if found else None
-
-
-def parse_status_bytes(text: str, key: str) -> int | None:
-    """Read one size (`VmRSS`, `VmHWM`) of `/proc/PID/status` in bytes; None for a process that is gone."""
-    found = re.search(rf"^{key}:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
-
-
-def parse_count(text: str | None) -> int | None:
-    """Read a file that holds one whole number, decimal or with a leading 0x."""
-    try:
-        return int(text.strip(), 0) if text else None
-    except ValueError:
-        return None
 
 
 def deciding_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -168,7 +128,8 @@ class LinuxSensors:
         self._cooling = _cooling_files(sys / "class/thermal")
         self._supplies = sys / "class/power_supply"
         self._profile = sys / "firmware/acpi/platform_profile"
-        self._firmware = sys / "devices/platform/soc/soc:firmware/get_throttled"
+        firmware = sys / "devices/platform/soc/soc:firmware/get_throttled"
+        self._firmware = firmware if firmware.exists() else None
 
     def cpu_times(self) -> CpuTimes | None:
         """Read the ticks of all CPUs."""
@@ -229,7 +190,7 @@ class LinuxSensors:
         """Tell whether the firmware or a cooling device slows the processor now; None where nothing tells."""
         states = [parse_count(self._files.text(path)) for path in self._cooling]
         known = [state > 0 for state in states if state is not None]
-        flags = parse_count(self._files.text(self._firmware))
+        flags = parse_count(self._files.text(self._firmware)) if self._firmware is not None else None
         if flags is not None:
             known.append(bool(flags & PI_THROTTLED))
         return any(known) if known else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_devperf.sensor.context import Context
@@ -103,10 +104,26 @@ class MacSensors:
         """Read what all CPUs have done since boot."""
         return read_cpu_times()
 
+    def throttled_now(self) -> bool | None:
+        """Tell whether the system slows itself down for its temperature."""
+        level = self._pressure.level() if self._pressure is not None else None
+        return None if level is None else level > 0
+
+    def throttle_count(self) -> int | None:
+        """Count throttling: a Mac has no such counter."""
+        return None
+
+    def temps_c(self, *, quick: bool) -> dict[str, float]:  # noqa: ARG002 - the shape other systems need
+        """Read temperatures: they are for root alone."""
+        return {}
+
+    def temp_c(self, temps_c: Mapping[str, float]) -> float | None:  # noqa: ARG002 - as above
+        """Choose the deciding temperature: there is none."""
+        return None
+
     def look(self, *, quick: bool) -> Context:
         """Read the thermal pressure and memory; in full looks power source, power mode and speed limits too."""
-        level = self._pressure.level() if self._pressure is not None else None
-        throttled = None if level is None else level > 0
+        throttled = self.throttled_now()
         free_mb, used_mb = read_ram_mb()
         if quick:
             return Context(at_ns=0, throttled=throttled, free_ram_mb=free_mb, used_ram_mb=used_mb)

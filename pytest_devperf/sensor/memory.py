@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from pytest_devperf.sensor.linux import parse_status_bytes
+from pytest_devperf.sensor.proc import parse_status_bytes
 
 RESET_PEAK = "5"
 """Written to `clear_refs` it sets the peak (VmHWM) back to the present size.
