@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pytest_devperf.simphone.mishap import Mishap
 from pytest_devperf.simphone.wire import (
     AUTH,
+    AUTH_SIGNATURE,
     AUTH_TOKEN,
     CLSE,
     CNXN,
@@ -189,7 +190,8 @@ class Link:
         if packet.command == CNXN:
             self.peer_max_data = min(packet.arg1, MAX_DATA)
             await self._welcome()
-        elif packet.command == AUTH and self.daemon.mishap.unauthorized:
+        elif packet.command == AUTH and packet.arg0 == AUTH_SIGNATURE:
+            # Never the right key; after the public key there is silence until somebody touches the screen.
             await self.send(Packet(AUTH, AUTH_TOKEN, 0, os.urandom(20)))
         elif packet.command == OPEN:
             await self._serve(packet)

@@ -37,10 +37,11 @@ class Life:
         self._slower = 1.0
         ambient_c = person.body.ambient_c
         self._state = State(
-            die_c=ambient_c + 6.0,
-            skin_c=ambient_c + 4.5,
-            battery_c=ambient_c + 4.2,
-            shown_battery_c=ambient_c + 4.2,
+            # where a phone of this kind settles that lies idle on a cable
+            die_c=ambient_c + 4.0,
+            skin_c=ambient_c + 2.4,
+            battery_c=ambient_c + 3.5,
+            shown_battery_c=ambient_c + 3.5,
             status_override=mishap.status_override,
             updates_stopped=mishap.battery_override_c is not None,
             faked_battery_c=mishap.battery_override_c,
@@ -63,7 +64,7 @@ class Life:
             self._state = physics.advance(self._state, self.person.body, seconds, load_cores)
             return self._state
 
-    def change(self, **fields: Any) -> State:  # noqa: ANN401 - fields of State, checked by replace()
+    def change(self, **fields: Any) -> State:
         """Change fields of the state: pull the cable, warm the skin, write a setting."""
         with self._lock:
             self._state = replace(self._catch_up(), **fields)

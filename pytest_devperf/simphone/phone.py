@@ -109,7 +109,7 @@ class SimPhone:
         """Let time pass on it at once, under a load of so many cores."""
         return self.life.advance(seconds, load_cores)
 
-    def change(self, **fields: Any) -> State:  # noqa: ANN401 - fields of State, checked there
+    def change(self, **fields: Any) -> State:
         """Change fields of its state, such as `skin_c=48.0`, `plugged=False` or `screen_on=False`."""
         return self.life.change(**fields)
 

@@ -64,15 +64,15 @@ class Body:
     ambient_c: float = 23.0
     die_j_per_k: float = 3.0
     """Heat capacity of the die and its package."""
-    skin_j_per_k: float = 90.0
+    skin_j_per_k: float = 75.0
     battery_j_per_k: float = 55.0
     die_to_skin_w_per_k: float = 0.22
-    die_to_battery_w_per_k: float = 0.04
+    die_to_battery_w_per_k: float = 0.03
     skin_to_battery_w_per_k: float = 0.12
-    skin_to_air_w_per_k: float = 0.28
-    battery_to_air_w_per_k: float = 0.08
+    skin_to_air_w_per_k: float = 0.22
+    battery_to_air_w_per_k: float = 0.11
     idle_watts: float = 0.35
-    charging_watts: float = 0.9
+    charging_watts: float = 0.5
     """Heat that charging leaves in the battery."""
     battery_refresh_s: float = 20.0
     """How often the battery's temperature is read anew."""

@@ -9,6 +9,7 @@ import os
 from collections.abc import Awaitable
 from pathlib import Path
 
+from pytest_devperf.simphone.command import Command
 from pytest_devperf.simphone.commands import Asked, answer
 from pytest_devperf.simphone.daemon import Daemon, Service, Stream
 from pytest_devperf.simphone.dumps import sys_files
@@ -45,6 +46,7 @@ class Services:
         """Shell commands begun so far."""
         self._reverses = Reverses()
         self._running: set[int] = set()
+        self._unwatched: list[Command] = []
         self._cpu_s: dict[int, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._pipe = -1
@@ -68,6 +70,9 @@ class Services:
         self.sandbox.end_processes()
         await self._reverses.close()
         await self.daemon.close()
+        self.sandbox.end_processes()  # once more: a command that was just beginning
+        for command in self._unwatched:
+            await command.wait()
         asyncio.get_running_loop().remove_reader(self._pipe)
         for pipe in (self._pipe, *self._replies.values()):
             os.close(pipe)
@@ -80,7 +85,7 @@ class Services:
             packets = "v2" in options
             if packets and "shell_v2" not in self.life.person.features:
                 return None
-            return functools.partial(self._shell, command=rest, packets=packets)
+            return functools.partial(self._shell, text=rest, packets=packets)
         if word == "sync":
             return functools.partial(serve_sync, files=self._files())
         if word == "reverse":
@@ -103,12 +108,13 @@ class Services:
 
     # -- shell -------------------------------------------------------------------------------------
 
-    async def _shell(self, stream: Stream, command: str, *, packets: bool) -> None:
+    async def _shell(self, stream: Stream, text: str, *, packets: bool) -> None:
         self.refresh(anew=True)
         ground = Ground(self.sandbox, self.life.mishap, self._began, self._ended)
-        await serve_shell(stream, ground, command, packets=packets)
+        await serve_shell(stream, ground, text, packets=packets)
 
-    async def _began(self, pid: int) -> None:
+    def _began(self, command: Command) -> None:
+        pid = command.pid
         self.commands_run += 1
         self._running.add(pid)
         if len(self._running) == 1:
@@ -119,9 +125,11 @@ class Services:
         elif mishap.away_s is not None and not self._came_back:
             self.spawn(self._lose(pid, mishap.lost_after_s, mishap.away_s))
 
-    async def _ended(self, pid: int) -> None:
-        self._running.discard(pid)
-        self._cpu_s.pop(pid, None)
+    def _ended(self, command: Command) -> None:
+        self._running.discard(command.pid)
+        self._cpu_s.pop(command.pid, None)
+        # One that goes on by itself is asked again later, so that it does not stay a zombie.
+        self._unwatched = [left for left in (*self._unwatched, command) if left.process.poll() is None]
 
     async def _lose(self, pid: int, after_s: float, away_s: float | None) -> None:
         """Drop the link once a command has run for so long."""

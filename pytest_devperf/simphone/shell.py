@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import os
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from pytest_devperf.simphone.command import Command
 from pytest_devperf.simphone.daemon import Stream, StreamClosedError
 from pytest_devperf.simphone.mishap import Mishap
 from pytest_devperf.simphone.sandbox import Sandbox
@@ -22,9 +24,6 @@ _HEADER = struct.Struct("<BI")
 READ_BYTES = 32 * 1024
 """Most that is taken from a command's output at a time."""
 
-SIGHUP = 1
-"""What a command gets when the one who asked for it has gone; `signal.SIGHUP` is missing on Windows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ground:
@@ -32,9 +31,10 @@ class Ground:
 
     sandbox: Sandbox
     mishap: Mishap
-    began: Callable[[int], Awaitable[None]]
-    """Told the process id of every command as it begins."""
-    ended: Callable[[int], Awaitable[None]]
+    began: Callable[[Command], None]
+    """Told of every command as it begins."""
+    ended: Callable[[Command], None]
+    """Told when nobody listens to it any more, whether it has ended or not."""
 
 
 class _Mouth:
@@ -58,95 +58,77 @@ class _Mouth:
     async def exit(self, code: int) -> None:
         """Tell the return code, where there is a way to tell it."""
         if self._packets:
-            await self.say_code(code)
-
-    async def say_code(self, code: int) -> None:
-        """Send the last packet."""
-        await self._stream.write(_HEADER.pack(EXIT, 1) + bytes([code]))
+            await self._stream.write(_HEADER.pack(EXIT, 1) + bytes([code]))
 
 
-async def serve_shell(stream: Stream, ground: Ground, command: str, *, packets: bool) -> None:
+async def serve_shell(stream: Stream, ground: Ground, text: str, *, packets: bool) -> None:
     """Run a command and pass its bytes both ways.
 
     Args:
         stream: The conversation.
         ground: Sandbox, mishap, and who wants to know.
-        command: Shell text as sent; empty reads the commands from stdin.
+        text: Shell text as sent; empty reads the commands from stdin.
         packets: Whether the shell protocol (version 2) was asked for; without it stderr joins stdout.
     """
     sandbox = ground.sandbox
-    words = ["-c", to_sandbox(command, sandbox.root)] if command else [str(sandbox.programs / "sh")]
-    process = await asyncio.create_subprocess_exec(
-        "/bin/sh",
-        *words,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE if packets else asyncio.subprocess.STDOUT,
-        cwd=sandbox.root,
-        env=sandbox.environment(),
-        start_new_session=True,
+    words = ["/bin/sh", "-c", to_sandbox(text, sandbox.root)] if text else ["/bin/sh", "-s"]
+    command, outputs = await Command.start(
+        words, cwd=sandbox.root, environment=sandbox.environment(), joined=not packets
     )
-    await ground.began(process.pid)
-    listening = asyncio.ensure_future(_listen(stream, process, packets=packets))
+    ground.began(command)
+    entrance = _Ear(stream, command, packets=packets, root=None if text else sandbox.root)
+    listening = asyncio.ensure_future(entrance.listen())
     mouth = _Mouth(stream, ground, packets=packets)
+    pumps = [asyncio.ensure_future(_pump(output, kind, mouth, sandbox)) for kind, output in enumerate(outputs, STDOUT)]
     try:
-        pumps = [_pump(process.stdout, STDOUT, mouth, sandbox), _pump(process.stderr, STDERR, mouth, sandbox)]
         await asyncio.gather(*pumps)
-        await mouth.exit(_android_code(await process.wait()))
+        await mouth.exit(await command.wait())
     finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
-        await asyncio.shield(_leave(process, ground))
+        for task in (listening, *pumps):
+            task.cancel()
+        command.hang_up()
+        command.close()
+        ground.ended(command)
 
 
-async def _pump(source: asyncio.StreamReader | None, kind: int, mouth: _Mouth, sandbox: Sandbox) -> None:
-    if source is None:
-        return
+async def _pump(source: asyncio.StreamReader, kind: int, mouth: _Mouth, sandbox: Sandbox) -> None:
     back = Back(sandbox.root)
     while data := await source.read(READ_BYTES):
         await mouth.say(kind, back.feed(data))
     await mouth.say(kind, back.end())
 
 
-async def _listen(stream: Stream, process: asyncio.subprocess.Process, *, packets: bool) -> None:
-    """Pass stdin on, and hang up on the command when the asker has gone."""
-    stdin = process.stdin
-    assert stdin is not None
-    with contextlib.suppress(StreamClosedError, OSError):
-        while data := await (_stdin_packet(stream) if packets else stream.read()):
-            stdin.write(data)
-            await stdin.drain()
-    stdin.close()
-    if packets and not stream.closed.is_set():
-        await stream.closed.wait()
-    if stream.closed.is_set():
-        _signal(process)
+class _Ear:
+    """Passes on to a command what comes for its stdin, and that nobody is there any more."""
 
+    def __init__(self, stream: Stream, command: Command, *, packets: bool, root: Path | None) -> None:
+        self._stream = stream
+        self._command = command
+        self._packets = packets
+        self._root = root
+        """Where paths in the input lead, if the input holds commands."""
 
-async def _stdin_packet(stream: Stream) -> bytes:
-    """The next bytes for stdin; empty when it was closed."""
-    while True:
-        kind, size = _HEADER.unpack(await stream.read_exactly(_HEADER.size))
-        data = await stream.read_exactly(size)
-        if kind == CLOSE_STDIN:
-            return b""
-        if kind == STDIN and data:
+    async def listen(self) -> None:
+        """Pass on until the end."""
+        with contextlib.suppress(StreamClosedError, OSError):
+            while data := await (self._packet() if self._packets else self._stream.read()):
+                self._command.stdin.write(self._translated(data))
+                await self._command.stdin.drain()
+        self._command.end_input()
+        await self._stream.closed.wait()
+        self._command.hang_up()
+
+    async def _packet(self) -> bytes:
+        """The next bytes for stdin; empty when it was closed."""
+        while True:
+            kind, size = _HEADER.unpack(await self._stream.read_exactly(_HEADER.size))
+            data = await self._stream.read_exactly(size)
+            if kind == CLOSE_STDIN:
+                return b""
+            if kind == STDIN and data:
+                return data
+
+    def _translated(self, data: bytes) -> bytes:
+        if self._root is None:
             return data
-
-
-async def _leave(process: asyncio.subprocess.Process, ground: Ground) -> None:
-    """Hang up on a command whose asker has gone; like on a phone, only the shell itself is told."""
-    if process.returncode is None:
-        _signal(process)
-    await ground.ended(process.pid)
-
-
-def _signal(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process.pid, SIGHUP)
-
-
-def _android_code(code: int) -> int:
-    """A command ended by a signal reads 128 and its number, as a shell tells it."""
-    return 128 - code if code < 0 else code & 0xFF
+        return os.fsencode(to_sandbox(os.fsdecode(data), self._root))

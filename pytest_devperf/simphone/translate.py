@@ -33,7 +33,7 @@ def sed_script(root: Path) -> str:
     A mark stands for the folder until the end: it may itself begin like a path of the phone. Twice, because
     two paths may share the character between them.
     """
-    mark, before, after = "\x01", r"(^|[^A-Za-z0-9_./+@%-])", r"([^A-Za-z0-9_.-]|$)"
+    mark, before, after = "\x01", "(^|[^\x01A-Za-z0-9_./+@%-])", r"([^A-Za-z0-9_.-]|$)"
     top = f"s#{before}/({'|'.join(TOP)}){after}#\\1{mark}/\\2\\3#g"
     proc = f"s#{before}/(proc/({'|'.join(PROC)}))([^A-Za-z0-9_./-]|$)#\\1{mark}/\\2\\4#g"
     return "\n".join([top, top, proc, proc, f"s#{mark}#{root}#g", ""])

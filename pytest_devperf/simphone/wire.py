@@ -17,7 +17,7 @@ VERSION = 0x01000001
 MAX_DATA = 1 << 20
 """Largest payload we take; what a daemon of this version announces."""
 
-AUTH_TOKEN = 1
+AUTH_TOKEN, AUTH_SIGNATURE = 1, 2
 
 _HEADER = struct.Struct("<4s3IiI")
 

@@ -1,0 +1,156 @@
+"""Everything that can go wrong goes wrong, and shows as it does with a real phone."""
+
+from __future__ import annotations
+
+import time
+
+import adbutils
+import pytest
+
+from pytest_devperf.simphone import MISHAPS, AdbServer, SimPhone
+
+# adbutils leaves its socket to the garbage collector where it raises.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+LOST = (adbutils.AdbError, EOFError, OSError, ValueError)
+PIN = "cmd power set-fixed-performance-mode-enabled true"
+CAPS = "cat /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq"
+
+
+def states(adb_server: AdbServer) -> dict[str, str]:
+    listed = adbutils.AdbClient(host="127.0.0.1", port=adb_server.port).list()
+    return {device.serial: device.state for device in listed}
+
+
+def test_dies_mid_run_cuts_the_link_for_good(switch_on, open_device, adb_server):
+    phone = switch_on(mishap="dies-mid-run")
+    device = open_device(phone)
+
+    with pytest.raises(LOST):
+        device.shell2("echo before; sleep 30; echo after", v2=True)
+
+    assert states(adb_server).get(phone.serial) != "device"
+    assert "connected to" not in adb_server.connect(phone.address).replace("failed", "")
+
+
+def test_dies_mid_run_leaves_the_old_shell_with_part_of_its_output(switch_on, open_device):
+    device = open_device(switch_on(mishap="dies-mid-run"))
+
+    assert device.shell("echo before; sleep 30; echo after") == "before"
+
+
+def test_dies_mid_push(switch_on, open_device, adb_server):
+    phone = switch_on(mishap="dies-mid-push")
+
+    with pytest.raises(LOST):
+        open_device(phone).sync.push(bytes(1_000_000), "/data/local/tmp/f")
+
+    until_s = time.monotonic() + 5
+    while states(adb_server).get(phone.serial) == "device" and time.monotonic() < until_s:
+        time.sleep(0.05)
+    assert states(adb_server).get(phone.serial) != "device"
+
+
+def test_unauthorized(switch_on, open_device, adb_server):
+    phone = switch_on(mishap="unauthorized")
+
+    until_s = time.monotonic() + 10  # adb offers its keys first
+    while states(adb_server).get(phone.serial) != "unauthorized" and time.monotonic() < until_s:
+        time.sleep(0.05)
+
+    assert states(adb_server)[phone.serial] == "unauthorized"
+    with pytest.raises(adbutils.AdbError, match="unauthorized"):
+        open_device(phone).shell("echo hi")
+
+
+def test_offline_and_back(switch_on, open_device, adb_server):
+    phone = switch_on(mishap="offline-and-back")
+    with pytest.raises(LOST):
+        open_device(phone).shell2("sleep 30", v2=True)
+    assert states(adb_server).get(phone.serial) != "device"
+
+    until_s = time.monotonic() + 15
+    while states(adb_server).get(phone.serial) != "device" and time.monotonic() < until_s:
+        adb_server.disconnect(phone.address)
+        adb_server.connect(phone.address)
+        time.sleep(0.1)
+
+    assert open_device(phone).shell2("sleep 1.2; echo back", v2=True).output == "back\n"
+
+
+def test_slow(switch_on, open_device):
+    phone = switch_on(mishap="slow")
+
+    began_s = time.monotonic()
+    answer = open_device(phone).shell2("echo hi", v2=True).output
+
+    assert answer == "hi\n"
+    assert time.monotonic() - began_s >= 0.3
+
+
+def test_cut_output_loses_the_end_and_the_return_code(switch_on, open_device):
+    device = open_device(switch_on(mishap="cut-output"))
+
+    assert device.shell2("echo short", v2=True).output == "short\n"
+    assert len(device.shell("head -c 5000 /dev/zero | tr '\\0' x; echo end")) == 600
+    with pytest.raises(EOFError):
+        device.shell2("head -c 5000 /dev/zero | tr '\\0' x", v2=True)
+
+
+def test_disk_full_refuses_a_push_and_df_says_why(switch_on, open_device):
+    device = open_device(switch_on(mishap="disk-full"))
+
+    with pytest.raises(adbutils.AdbError):
+        device.sync.push(b"data", "/data/local/tmp/f")
+
+    assert "100%" in device.shell("df /data")
+    assert not device.sync.exists("/data/local/tmp/f")
+
+
+def test_ignores_pinning_accepts_it_and_does_nothing(switch_on, open_device):
+    device = open_device(switch_on(mishap="ignores-pinning"))
+
+    before = device.shell(CAPS)
+    done = device.shell2(PIN, v2=True)
+
+    assert (done.returncode, done.output) == (0, "")
+    assert device.shell(CAPS) == before
+
+
+def test_refuses_pinning_says_so(switch_on, open_device):
+    device = open_device(switch_on(mishap="refuses-pinning"))
+
+    before = device.shell(CAPS)
+    done = device.shell2(PIN, v2=True)
+
+    assert done.returncode == 255
+    assert "FIXED_PERFORMANCE" in done.stderr
+    assert device.shell(CAPS) == before
+
+
+def test_thermal_override_shows_until_it_is_reset(switch_on, open_device):
+    device = open_device(switch_on(mishap="thermal-override"))
+
+    assert "IsStatusOverride: true" in device.shell("dumpsys thermalservice")
+    device.shell("cmd thermalservice reset")
+    assert "IsStatusOverride: false" in device.shell("dumpsys thermalservice")
+
+
+def test_battery_faked_shows_until_it_is_reset(switch_on, open_device):
+    device = open_device(switch_on(mishap="battery-faked"))
+
+    faked = device.shell("dumpsys battery")
+    device.shell("dumpsys battery reset")
+
+    assert "UPDATES STOPPED" in faked
+    assert "temperature: 250" in faked
+    assert "UPDATES STOPPED" not in device.shell("dumpsys battery")
+
+
+def test_an_unknown_mishap_is_refused_with_the_list_of_those_there_are():
+    with pytest.raises(Exception, match=r"choose one of .*disk-full"):
+        SimPhone(mishap="meteorite")
+
+
+def test_every_mishap_says_what_happens():
+    assert all(mishap.words.endswith(".") for mishap in MISHAPS.values())

@@ -1,0 +1,88 @@
+"""Ports of the phone towards this machine, and the other way."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture
+def echo_port() -> Iterator[int]:
+    """A server on this machine that answers one line, backwards."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection, connection.makefile("rwb") as lines:
+                    lines.write(lines.readline().strip()[::-1] + b"\n")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def ask(port: int) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(b"abc\n")
+        with connection.makefile("rb") as answer:
+            return answer.readline()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_reverse_carries_bytes_through_adb(device, echo_port: int):
+    port = free_port()
+
+    device.reverse(f"tcp:{port}", f"tcp:{echo_port}")
+
+    assert ask(port) == b"cba\n"
+    assert (f"tcp:{port}", f"tcp:{echo_port}") in {(rule.remote, rule.local) for rule in device.reverse_list()}
+
+
+def test_a_reverse_that_was_taken_away_leads_nowhere(device, echo_port: int):
+    port = free_port()
+    device.reverse(f"tcp:{port}", f"tcp:{echo_port}")
+
+    with device.open_transport() as connection:
+        connection.send_command(f"reverse:killforward:tcp:{port}")
+        connection.check_okay()
+
+    assert f"tcp:{port}" not in {rule.remote for rule in device.reverse_list()}
+    with pytest.raises(OSError, match="refused"):
+        ask(port)
+
+
+def test_a_reverse_of_the_computers_own_port_is_that_very_server(device, echo_port: int):
+    device.reverse(f"tcp:{echo_port}", f"tcp:{echo_port}")
+
+    assert ask(echo_port) == b"cba\n"
+    assert f"tcp:{echo_port}" in {rule.remote for rule in device.reverse_list()}
+
+
+def test_a_forward_carries_bytes_through_adb(device, echo_port: int):
+    port = device.forward_port(echo_port)
+
+    assert ask(port) == b"cba\n"
+
+
+def test_reverses_are_lost_with_the_link(adb_server, switch_on, open_device, echo_port: int):
+    phone = switch_on()
+    open_device(phone).reverse(f"tcp:{free_port()}", f"tcp:{echo_port}")
+
+    adb_server.disconnect(phone.address)
+    adb_server.connect(phone.address)
+
+    assert list(open_device(phone).reverse_list()) == []
