@@ -205,7 +205,11 @@ def student_above(t: float, freedom: float) -> float:
     """
     if math.isinf(t):
         return 0.0 if t > 0 else 1.0
-    tail = regularised_beta(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
+    square = t * t
+    if square < 1:  # near the middle the distance from one half is the exact one
+        tail = 0.5 - regularised_beta(0.5, freedom / 2, square / (freedom + square)) / 2
+    else:
+        tail = regularised_beta(freedom / 2, 0.5, freedom / (freedom + square)) / 2
     return tail if t >= 0 else 1 - tail
 
 

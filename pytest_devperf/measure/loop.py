@@ -115,8 +115,8 @@ def run_start(  # noqa: PLR0913 - what it measures, then four switches that are 
             on_round(taken)
         if len(rounds) == 1 and isinstance(runner, SelfWarming):
             fitted = _refit(share, plan, taken, rest_s)
-            if len(rounds) >= _own_rounds(share, fitted.rounds):
-                break
+        if len(rounds) >= _own_rounds(share, fitted.rounds):
+            break
     medians_ns = [*share.earlier_ns, *(stats.median(taken.samples_ns) for taken in rounds)]
     stop = enough(medians_ns, share.bound_ns, plan if share.converge else None) or "done"
     return _stretch(runner, share, tuple(rounds), stop=stop, inner_loops=job.inner_loops, fitted=fitted)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_devperf.errors import CaseError
-from pytest_devperf.target.target import Runner, Looping, SelfWarming, Ticking, Witnessing
+from pytest_devperf.target.target import Looping, Runner, SelfWarming, Ticking, Witnessing
 
 TICKS_PER_ITERATION = 1000
 """Steps of the clock in one iteration: the step is then a thousandth of what is measured."""

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+
+from pytest_devperf.errors import UsageError
+from pytest_devperf.measure.cooldown import Cooldown, Cooling, cool, parse_cooldown
+from pytest_devperf.sensor.context import Context
+
+
+@dataclass
+class Tape:
+    """A clock that moves only by sleeping."""
+
+    now: int = 0
+
+    def now_ns(self) -> int:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds > 0
+        self.now += round(seconds * 1e9)
+
+    @property
+    def now_s(self) -> float:
+        return self.now / 1e9
+
+
+def wait(
+    temp_c: Callable[[float], float | None],
+    *,
+    mode: str = "auto",
+    kind: str = "android",
+    throttled: Callable[[float], bool | None] = lambda _: False,
+    refresh_s: float = 0.0,
+    **bounds: float,
+) -> list[Cooling]:
+    """Wait on a device whose temperature is a function of the time, read from a thermometer that refreshes."""
+    clock = Tape()
+
+    def look() -> Context:
+        read_s = clock.now_s // refresh_s * refresh_s if refresh_s else clock.now_s
+        return Context(at_ns=clock.now, temp_c=temp_c(read_s), throttled=throttled(clock.now_s), charging=True)
+
+    return list(cool(look, clock, mode=parse_cooldown(mode), kind=kind, **bounds))
+
+
+def falling(at_s: float) -> float:
+    """A battery that cools from 40 to 30 °C with a time constant of 100 s, in tenths."""
+    return round(30 + 10 * math.exp(-at_s / 100), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("auto", Cooldown(mode="auto")),
+        ("OFF", Cooldown(mode="off")),
+        ("12.5", Cooldown(mode="seconds", seconds=12.5)),
+        ("temp=37", Cooldown(mode="temp", temp_c=37.0)),
+    ],
+)
+def test_a_cooldown_is_a_word_a_number_or_a_temperature(text, expected) -> None:
+    assert parse_cooldown(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-1", "nan", "inf", "temp=", "temp=warm", "heat=3"])
+def test_anything_else_is_refused_with_what_may_be_said(text) -> None:
+    with pytest.raises(UsageError, match="say auto, off"):
+        parse_cooldown(text)
+
+
+def test_off_looks_at_nothing() -> None:
+    assert wait(falling, mode="off") == []
+
+
+def test_a_phone_waits_until_its_temperature_has_stopped_falling() -> None:
+    steps = wait(falling)
+    last = steps[-1]
+    assert last.done
+    assert not last.timed_out
+    assert last.slope_c_per_min is not None
+    assert last.slope_c_per_min > -0.2
+    assert last.temp_c == pytest.approx(30.3, abs=0.2)
+
+
+def test_the_last_two_looks_are_settled_and_no_two_before_them() -> None:
+    steps = [step.settled for step in wait(falling)]
+    assert steps[-2:] == [True, True]
+    assert (True, True) not in pairwise(steps[:-1])
+
+
+@pytest.mark.parametrize("refresh_s", [10.0, 30.0, 60.0])
+def test_a_thermometer_between_two_refreshes_is_no_plateau(refresh_s) -> None:
+    last = wait(falling, refresh_s=refresh_s)[-1]
+    assert last.temp_c is not None
+    assert last.temp_c < 30.7
+
+
+def test_a_cold_phone_waits_at_least_for_the_floor_and_a_window() -> None:
+    steps = wait(lambda _: 25.0, floor_s=30.0)
+    assert 60 <= steps[-1].waited_s <= 70
+    assert wait(lambda _: 25.0, floor_s=120.0)[-1].waited_s >= 120
+
+
+def test_three_distinct_reads_stand_for_a_window() -> None:
+    reads = {0: 30.0, 10: 30.1, 20: 30.0}
+    last = wait(lambda at_s: reads.get(int(at_s // 10 * 10), 30.1), floor_s=0.0)[-1]
+    assert last.waited_s < 60
+
+
+def test_a_phone_that_goes_on_cooling_is_measured_at_the_ceiling_and_says_so() -> None:
+    last = wait(lambda at_s: 60 - at_s / 20, ceiling_s=300.0)[-1]
+    assert (last.done, last.timed_out, last.waited_s) == (True, True, 300.0)
+
+
+def test_a_phone_that_throttles_has_not_settled() -> None:
+    steps = wait(lambda _: 30.0, throttled=lambda at_s: at_s < 200)
+    assert not any(step.settled for step in steps if step.waited_s < 200)
+    assert steps[-1].waited_s >= 200
+
+
+def test_a_phone_without_a_thermometer_waits_for_a_window() -> None:
+    last = wait(lambda _: None)[-1]
+    assert (last.temp_c, last.slope_c_per_min) == (None, None)
+    assert 60 <= last.waited_s <= 70
+
+
+def test_a_host_that_does_not_throttle_waits_for_nothing() -> None:
+    (step,) = wait(falling, kind="host")
+    assert (step.waited_s, step.done) == (0.0, True)
+
+
+def test_a_host_waits_while_it_throttles_up_to_the_ceiling() -> None:
+    assert wait(falling, kind="host", throttled=lambda at_s: at_s < 12)[-1].waited_s == 15
+    last = wait(falling, kind="host", throttled=lambda _: True, ceiling_s=42.0)[-1]
+    assert (last.waited_s, last.timed_out) == (42.0, True)
+
+
+def test_unknown_throttling_is_not_throttling() -> None:
+    assert len(wait(falling, kind="host", throttled=lambda _: None)) == 1
+
+
+@pytest.mark.parametrize("kind", ["host", "android"])
+def test_seconds_are_waited_whatever_the_temperature_does(kind) -> None:
+    steps = wait(falling, mode="12", kind=kind)
+    assert [step.waited_s for step in steps] == [0, 5, 10, 12]
+    assert [step.left_s for step in steps] == [12, 7, 2, 0]
+
+
+def test_a_temperature_is_waited_for() -> None:
+    last = wait(falling, mode="temp=37", kind="host")[-1]
+    assert last.temp_c is not None
+    assert last.temp_c <= 37
+    assert 35 <= last.waited_s <= 45
+
+
+def test_a_temperature_that_is_never_reached_ends_at_the_ceiling() -> None:
+    last = wait(falling, mode="temp=20", ceiling_s=100.0)[-1]
+    assert (last.timed_out, last.waited_s) == (True, 100.0)
+
+
+def test_the_wait_can_be_shown_as_it_goes() -> None:
+    steps = wait(falling, ceiling_s=900.0)
+    assert [step.left_s for step in steps[:2]] == [900.0, 895.0]
+    assert steps[4].slope_c_per_min == pytest.approx(-5.4, abs=0.3)
+    assert steps[4].charging

@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_devperf import stats
+from pytest_devperf.case.plan import Plan
+from pytest_devperf.errors import CaseError
+from pytest_devperf.measure.loop import enough, run_start
+from pytest_devperf.measure.round import Share
+from pytest_devperf.target.target import Memory, Witness
+
+
+@dataclass
+class Tape:
+    """A clock that moves only by sleeping."""
+
+    now: int = 0
+    slept: list[float] = field(default_factory=list)
+
+    def now_ns(self) -> int:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += round(seconds * 1e9)
+
+
+@dataclass
+class Device:
+    """A runner whose calls take what a function of the burst's number says."""
+
+    call_ns: Callable[[int], float]
+    load_ns: int | None = None
+    anchors: list[int] = field(default_factory=list)
+    calls: list[object] = field(default_factory=list)
+    bursts: int = 0
+
+    def run(self, iterations: int, inner_loops: int) -> list[float]:
+        self.calls.append((iterations, inner_loops))
+        value = self.call_ns(self.bursts)
+        self.bursts += 1
+        return [value] * iterations
+
+    def anchor(self) -> int | None:
+        self.calls.append("anchor")
+        return self.anchors.pop(0) if self.anchors else None
+
+    def memory(self, iterations: int) -> Memory | None:
+        return None
+
+
+@dataclass
+class CoarseDevice(Device):
+    """A runner that knows its clock's step, and cannot see less."""
+
+    tick_ns: float = 1000.0
+
+    def run(self, iterations: int, inner_loops: int) -> list[float]:
+        seen = super().run(iterations, inner_loops)
+        return [math.floor(value * inner_loops / self.tick_ns) * self.tick_ns / inner_loops for value in seen]
+
+
+@dataclass
+class Tool(Device):
+    """A tool that warms itself."""
+
+    warmed: list[int] = field(default_factory=list)
+
+    def warm_up(self, iterations: int) -> None:
+        self.warmed.append(iterations)
+
+
+@dataclass
+class Watched(Device):
+    """A runner that can tell what its burst was like."""
+
+    seen: Witness = field(default_factory=Witness)
+
+    def witness(self) -> Witness:
+        return self.seen
+
+
+PLAN = Plan(warmup=3)
+SHARE = Share(process=0, rounds=4, total_rounds=12, processes=3, iterations=30, inner_loops=1)
+
+
+def steady(call_ns: float) -> Callable[[int], float]:
+    return lambda _burst: call_ns
+
+
+def series(*values: float) -> Callable[[int], float]:
+    """One burst of warm-up at the first value, then a round per value."""
+    return lambda burst: values[max(0, burst - 1)]
+
+
+def test_a_start_warms_up_unrecorded_and_takes_its_share_of_rounds() -> None:
+    device = Device(steady(1_000_000))
+    stretch = run_start(device, SHARE, PLAN, Tape())
+    assert device.calls == [(3, 1), "anchor", (30, 1), "anchor", (30, 1), "anchor", (30, 1), "anchor", (30, 1)]
+    assert [len(taken.samples_ns) for taken in stretch.rounds] == [30] * 4
+    assert (stretch.stop, stretch.total_rounds, stretch.iterations, stretch.inner_loops) == ("done", 12, 30, 1)
+
+
+def test_the_anchor_is_the_median_of_three_before_and_three_after_a_discarded_one() -> None:
+    device = Device(steady(1_000_000), anchors=[10, 11, 12, 999, 13, 14, 15])
+    stretch = run_start(device, replace(SHARE, rounds=1), PLAN, Tape())
+    assert stretch.rounds[0].anchor_ns == 12.5
+    assert device.calls == [(3, 1), *["anchor"] * 3, (30, 1), *["anchor"] * 4]
+
+
+def test_without_an_anchor_none_is_recorded() -> None:
+    device = Device(steady(1_000_000), anchors=[10] * 7)
+    stretch = run_start(device, replace(SHARE, rounds=1), PLAN, Tape(), use_anchor=False)
+    assert stretch.rounds[0].anchor_ns is None
+    assert "anchor" not in device.calls
+
+
+def test_it_rests_between_rounds_and_not_before_the_first() -> None:
+    clock = Tape()
+    run_start(Device(steady(1_000_000)), SHARE, PLAN, clock, rest_s=0.5)
+    assert clock.slept == [0.5, 0.5, 0.5]
+
+
+def test_each_round_is_told_as_it_is_kept() -> None:
+    told = []
+    stretch = run_start(Device(steady(1_000_000)), SHARE, PLAN, Tape(), on_round=told.append)
+    assert tuple(told) == stretch.rounds
+
+
+def test_a_rounds_witness_is_kept_with_it() -> None:
+    seen = Witness(cpu_ns=5, wall_ns=7, waited_ns=1, slept=True, throttled=True, temp_c=40.0)
+    (taken,) = run_start(Watched(steady(1e6), seen=seen), replace(SHARE, rounds=1), PLAN, Tape()).rounds
+    assert (taken.cpu_ns, taken.wall_ns, taken.waited_ns, taken.slept, taken.temp_c) == (5, 7, 1, True, 40.0)
+
+
+def test_a_pass_that_is_certain_ends_the_rounds_after_the_third() -> None:
+    stretch = run_start(Device(steady(1_000_000)), replace(SHARE, bound_ns=1_000_000), PLAN, Tape())
+    assert (len(stretch.rounds), stretch.stop) == (3, "early-pass")
+
+
+def test_rounds_of_earlier_starts_count_towards_an_early_pass() -> None:
+    share = replace(SHARE, process=1, earlier_ns=(2e6, 2e6), bound_ns=1.5e6)
+    stretch = run_start(Device(steady(1_000_000)), share, PLAN, Tape())
+    assert (len(stretch.rounds), stretch.stop) == (1, "early-pass")
+
+
+def test_a_start_that_earlier_rounds_made_needless_measures_nothing() -> None:
+    device = Device(steady(1_000_000))
+    stretch = run_start(device, replace(SHARE, process=1, earlier_ns=(2e6, 1e6, 2e6), bound_ns=1e6), PLAN, Tape())
+    assert (stretch.rounds, stretch.stop, device.calls) == ((), "early-pass", [])
+
+
+def test_a_fail_never_ends_the_rounds_early() -> None:
+    stretch = run_start(Device(steady(9_000_000)), replace(SHARE, bound_ns=1e6), PLAN, Tape())
+    assert (len(stretch.rounds), stretch.stop) == (4, "done")
+
+
+def test_convergence_ends_the_rounds_once_the_fewest_are_done() -> None:
+    share = replace(SHARE, rounds=12, converge=True)
+    stretch = run_start(Device(steady(1_000_000)), share, PLAN, Tape())
+    assert (len(stretch.rounds), stretch.stop) == (PLAN.min_rounds, "converged")
+
+
+def test_restless_rounds_do_not_converge() -> None:
+    device = Device(lambda burst: 1e6 if burst % 2 else 2e6)
+    stretch = run_start(device, replace(SHARE, rounds=12, converge=True), PLAN, Tape())
+    assert (len(stretch.rounds), stretch.stop) == (12, "done")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 0.0, -5.0])
+def test_what_is_no_duration_is_refused_by_its_value(value) -> None:
+    with pytest.raises(CaseError, match=f"round 2 of process start 1 gave a duration of {value:g} ns"):
+        run_start(Device(series(1e6, value)), SHARE, PLAN, Tape())
+
+
+def test_no_samples_are_refused() -> None:
+    with pytest.raises(CaseError, match="gave no samples"):
+        run_start(Device(steady(1e6)), replace(SHARE, iterations=0), PLAN, Tape())
+
+
+def test_an_iteration_takes_at_least_a_thousand_steps_of_the_clock() -> None:
+    device = CoarseDevice(steady(250.0), tick_ns=1000.0)
+    stretch = run_start(device, replace(SHARE, inner_loops=None), PLAN, Tape())
+    assert stretch.inner_loops == 10_000
+    assert stretch.tick_ns == 1000.0
+    assert stretch.rounds[0].samples_ns[0] == 250.0
+
+
+def test_two_runs_of_the_same_code_agree_on_inner_loops() -> None:
+    loops = {
+        run_start(
+            CoarseDevice(steady(call_ns), tick_ns=30.0), replace(SHARE, inner_loops=None), PLAN, Tape()
+        ).inner_loops
+        for call_ns in (440.0, 455.0, 470.0)
+    }
+    assert loops == {100}
+
+
+def test_given_inner_loops_are_not_calibrated() -> None:
+    device = CoarseDevice(steady(250_000.0), tick_ns=1000.0)
+    assert run_start(device, replace(SHARE, inner_loops=7, fixed=True), PLAN, Tape()).inner_loops == 7
+
+
+@dataclass
+class Single(CoarseDevice):
+    """A runner whose workload cannot be repeated within an iteration."""
+
+    loops: bool = False
+
+
+def test_a_workload_that_cannot_be_repeated_gets_one_call_per_iteration() -> None:
+    device = Single(steady(250_000.0), tick_ns=1000.0)
+    assert run_start(device, replace(SHARE, inner_loops=None), PLAN, Tape()).inner_loops == 1
+
+
+def test_a_tool_that_warms_itself_is_told_and_not_calibrated() -> None:
+    tool = Tool(steady(1e6))
+    stretch = run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape())
+    assert (tool.warmed, stretch.inner_loops) == ([3], 1)
+    assert [call for call in tool.calls if call != "anchor"] == [(30, 1)] * 4
+
+
+def test_a_slow_tool_keeps_its_iterations_and_gets_fewer_rounds() -> None:
+    stretch = run_start(Tool(steady(0.5e9)), replace(SHARE, inner_loops=None), PLAN, Tape())
+    assert (stretch.total_rounds, len(stretch.rounds), stretch.iterations) == (4, 2, 30)
+
+
+def test_a_slow_workload_gets_fewer_iterations_first() -> None:
+    stretch = run_start(Device(steady(0.5e9)), SHARE, PLAN, Tape())
+    assert (stretch.total_rounds, stretch.iterations) == (12, 9)
+    assert len(stretch.rounds) == 4
+
+
+def test_a_slower_one_gets_fewer_rounds_then() -> None:
+    stretch = run_start(Device(steady(1.5e9)), SHARE, PLAN, Tape())
+    assert (stretch.total_rounds, stretch.iterations) == (6, 5)
+    assert len(stretch.rounds) == 2
+
+
+def test_one_that_cannot_do_even_that_says_what_it_needs() -> None:
+    device = Device(steady(4e9))
+    stretch = run_start(device, SHARE, PLAN, Tape())
+    assert (stretch.stop, stretch.rounds, stretch.needs_s) == ("too-slow", (), 96.0)
+    again = run_start(device, SHARE, replace(PLAN, max_time=96.0), Tape())
+    assert (again.stop, again.total_rounds, again.iterations) == ("done", 3, 5)
+
+
+def test_the_cost_of_loads_is_part_of_the_budget() -> None:
+    slow_load = Device(steady(0.1e9), load_ns=15_000_000_000)
+    assert run_start(slow_load, SHARE, PLAN, Tape()).iterations < 30
+
+
+def test_an_untimed_setup_is_part_of_the_budget() -> None:
+    device = Watched(steady(1e6), seen=Witness(wall_ns=3_000_000_000))
+    assert run_start(device, SHARE, PLAN, Tape()).iterations == 4 + 1  # a second each, so the fewest
+
+
+def test_code_that_became_far_slower_than_its_baseline_is_measured_all_the_same() -> None:
+    share = replace(SHARE, iterations=30, fixed=True, bound_ns=1e8)
+    stretch = run_start(Device(steady(2e9)), share, PLAN, Tape())
+    assert (stretch.stop, stretch.total_rounds, stretch.iterations) == ("done", 3, 30)
+
+
+def test_later_starts_keep_to_what_the_first_decided() -> None:
+    share = replace(SHARE, process=1, rounds=2, total_rounds=6, iterations=5, earlier_ns=(1e6,) * 2, fixed=True)
+    stretch = run_start(Device(steady(4e9)), share, PLAN, Tape())
+    assert (len(stretch.rounds), stretch.total_rounds, stretch.iterations) == (2, 6, 5)
+
+
+def test_a_worthless_round_is_taken_again_at_most_twice() -> None:
+    asked = []
+
+    def hot(taken) -> bool:
+        asked.append(taken.samples_ns[0])
+        return taken.samples_ns[0] > 1e6
+
+    stretch = run_start(Device(series(2e6, 1e6, 3e6, 3e6, 3e6)), replace(SHARE, rounds=2), PLAN, Tape(), redo=hot)
+    assert [taken.samples_ns[0] for taken in stretch.rounds] == [1e6, 3e6]
+    assert asked == [2e6, 1e6, 3e6, 3e6]
+
+
+def test_one_call_per_iteration_gives_integers() -> None:
+    (taken,) = run_start(Device(steady(141_200.37)), replace(SHARE, rounds=1), PLAN, Tape()).rounds
+    assert taken.samples_ns[0] == 141_200
+    assert isinstance(taken.samples_ns[0], int)
+
+
+def test_an_average_of_a_few_nanoseconds_keeps_its_fraction() -> None:
+    (taken,) = run_start(Device(steady(1.7)), replace(SHARE, rounds=1), PLAN, Tape()).rounds
+    assert taken.samples_ns[0] == 1.7
+
+
+@given(
+    st.lists(st.floats(min_value=1e3, max_value=1e9), min_size=1, max_size=12),
+    st.floats(min_value=1e3, max_value=1e9),
+)
+def test_rounds_after_an_early_pass_never_raise_the_minimum_above_its_bound(medians, bound) -> None:
+    for count in range(1, len(medians) + 1):
+        if enough(medians[:count], bound, None) == "early-pass":
+            assert min(medians) <= bound
+            assert count >= 3
+
+
+def test_the_medians_that_stop_a_start_are_those_of_its_samples() -> None:
+    stretch = run_start(Device(series(3e6, 2e6, 1.4e6, 1e6)), replace(SHARE, bound_ns=1.5e6), PLAN, Tape())
+    assert [stats.median(taken.samples_ns) for taken in stretch.rounds] == [3e6, 2e6, 1.4e6]

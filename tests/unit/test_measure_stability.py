@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_devperf.case.plan import Plan
+from pytest_devperf.measure.stability import ADVICE, converged, grade, round_cov
+
+PLAN = Plan(min_rounds=5, patience=2, stability_target=0.03)
+
+
+def test_the_spread_of_rounds_is_their_deviation_over_their_mean() -> None:
+    assert round_cov([98.0, 102.0]) == pytest.approx(0.0283, abs=1e-4)
+    assert round_cov([100.0]) is None
+
+
+def test_steady_rounds_converge_once_the_fewest_are_done() -> None:
+    assert not converged([100.0] * 4, PLAN)
+    assert converged([100.0] * 5, PLAN)
+
+
+def test_one_round_on_target_is_not_patient_enough() -> None:
+    restless_then_calm = [100.0, 107.0, 100.0, 100.0, 100.0]
+    assert not converged(restless_then_calm, PLAN)
+    assert converged([*restless_then_calm, 100.0, 100.0], PLAN)
+
+
+@pytest.mark.parametrize(
+    ("spread", "word"),
+    [(0.03, "STABLE"), (0.031, "NOISY"), (0.06, "NOISY"), (0.061, "UNTRUSTWORTHY"), (None, "UNTRUSTWORTHY")],
+)
+def test_the_grade_says_how_far_from_the_target_rounds_are(spread, word) -> None:
+    assert grade(spread, 0.03) == word
+
+
+def test_every_grade_but_the_best_says_what_to_do() -> None:
+    assert [bool(ADVICE[word]) for word in ("STABLE", "NOISY", "UNTRUSTWORTHY")] == [False, True, True]
