@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from pytest_devperf.cli import EXIT_USAGE
+from pytest_devperf.cli.output import EXIT_USAGE
 
 
 class Parser(argparse.ArgumentParser):

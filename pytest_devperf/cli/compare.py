@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from pytest_devperf.cli import EXIT_FAILED
 from pytest_devperf.cli.arguments import add_store, add_verbose
 from pytest_devperf.cli.find import find_baseline, find_runs, store_at
-from pytest_devperf.cli.output import columns, say
+from pytest_devperf.cli.output import EXIT_FAILED, columns, say
 from pytest_devperf.compare.compare import compare
 from pytest_devperf.compare.history import Baseline, index
 from pytest_devperf.compare.policy import Policy, parse_tolerance

@@ -1,10 +1,16 @@
-"""What the command prints: to people, pipes and terminals of any encoding."""
+"""What the command gives back: exit codes, and text for people, pipes and terminals of any encoding."""
 
 from __future__ import annotations
 
 import os
 import sys
 from typing import TextIO
+
+EXIT_FAILED = 1
+"""Something regressed, or nothing was compared."""
+
+EXIT_USAGE = 4
+"""The call cannot be carried out as given; pytest's own code for it."""
 
 _PLAIN = {"µ": "u", "°": "", "…": "...", "Δ": "d"}
 """Spellings for an encoding that lacks our few characters beyond ASCII."""

@@ -28,10 +28,9 @@ def render(report: Report, *, width: int = 80, verbosity: int = 0) -> str:
     """
     blocks: list[list[str]] = []
     for run in report.runs:
-        title = (
-            [device_line(run.device), *filter(None, [context_line(run.run_context)])] if len(report.runs) > 1 else []
-        )
-        blocks.append(title + table_lines(run.cases, width=width, all_metrics=verbosity > 0))
+        if len(report.runs) > 1:
+            blocks.append(_wrapped(_title(run, report), width))
+        blocks.append(table_lines(run.cases, width=width, all_metrics=verbosity > 0))
         if verbosity > 0:
             blocks += [_detail(record) for record in run.cases]
         blocks.append(_wrapped(reason_lines(run), width))

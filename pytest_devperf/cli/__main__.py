@@ -1,0 +1,9 @@
+"""`python -m pytest_devperf.cli`: the command where scripts are not on the path."""
+
+from __future__ import annotations
+
+import sys
+
+from pytest_devperf.cli import main
+
+sys.exit(main())

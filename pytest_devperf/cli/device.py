@@ -1,0 +1,58 @@
+"""The device a verb speaks to."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from pytest_devperf.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_devperf.target.target import Target
+
+
+def add_target(parser: argparse.ArgumentParser, *, default: str) -> None:
+    """Add `--target`."""
+    parser.add_argument(
+        "--target",
+        default=default,
+        metavar="SPEC",
+        help=f"auto, host, android, android:SERIAL or sim (default: {default})",
+    )
+
+
+def open_device(spec: str, stack: ExitStack) -> Target:
+    """Open the device that a spec means; the stack closes it.
+
+    Raises:
+        UsageError: There is no such device.
+        TargetError: It went away.
+    """
+    from pytest_devperf.target.android.phone import AndroidTarget, open_target
+
+    if spec.partition(":")[0] == "sim":
+        from pytest_devperf.simphone import parse_spec, simulated_phone
+
+        personality, mishap = parse_spec(spec)
+        phone = stack.enter_context(simulated_phone(personality, mishap=mishap))
+        target = AndroidTarget(serial=phone.serial, server_port=phone.server_port)
+        stack.callback(target.close)
+        return target
+    found = None if spec == "host" else open_target(spec)
+    if found is not None:
+        stack.callback(found.close)
+        return found
+    if spec not in {"host", "auto"}:
+        raise UsageError(f"--target={spec}: no such device", "there are auto, host, android, android:SERIAL and sim")
+    return _open_host()
+
+
+def _open_host() -> Target:
+    from pytest_devperf.sensor.machine import Machine
+    from pytest_devperf.target.clock import SystemClock
+    from pytest_devperf.target.host.host import HostTarget
+    from pytest_devperf.target.host.identity import read_device
+
+    clock, machine = SystemClock(), Machine()
+    return HostTarget(device=read_device(), clock=clock, look=lambda: machine.look(clock.now_ns()))

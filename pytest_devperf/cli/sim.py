@@ -1,0 +1,109 @@
+"""Run a simulated phone until Ctrl-C, for adb to connect to.
+
+Personality: which family of phones it plays. Mishap: what goes wrong with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shlex
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from types import FrameType
+
+from pytest_devperf.cli.output import say
+from pytest_devperf.errors import UsageError
+from pytest_devperf.simphone import MISHAPS, PERSONALITIES, SimPhone
+from pytest_devperf.simphone.server import adb_program
+
+LOOK_S = 0.5
+"""How often it is looked whether the thermal status has changed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the phone and its mishap."""
+    parser.add_argument("--personality", default="pixel-tensor", metavar="NAME", help="family (default: pixel-tensor)")
+    parser.add_argument("--mishap", metavar="NAME", help="what goes wrong (default: nothing)")
+    parser.add_argument(
+        "--speed", type=float, default=1.0, metavar="X", help="seconds that pass on the phone per real second"
+    )
+    parser.add_argument("--list", action="store_true", help="tell the personalities and mishaps there are, and end")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the phone; Ctrl-C is its usual end."""
+    if arguments.list:
+        say(_names())
+        return 0
+    with SimPhone(personality=arguments.personality, mishap=arguments.mishap, speed=arguments.speed) as phone:
+        say(_welcome(phone))
+        with _ended_by_signals():
+            _tell_changes(phone)
+    return 0
+
+
+def _names() -> str:
+    width = max(map(len, (*PERSONALITIES, *MISHAPS)))
+    return "\n".join(
+        (
+            "personalities",
+            *(f"  {name:{width}}  {person.words}" for name, person in PERSONALITIES.items()),
+            "mishaps",
+            *(f"  {name:{width}}  {mishap.words}" for name, mishap in MISHAPS.items()),
+        )
+    )
+
+
+def _welcome(phone: SimPhone) -> str:
+    person, mishap = phone.personality, phone.life.mishap
+    lines = [f"{person.manufacturer} {person.model} (simulated, {person.name}) listens on {phone.address}"]
+    if mishap.name in MISHAPS:
+        lines.append(f"mishap     {mishap.name}: {mishap.words}")
+    lines += [
+        f"connect    {_adb()} connect {phone.address}",
+        f"measure    pytest --devperf --devperf-target=android:{phone.address}",
+        f"disconnect {_adb()} disconnect {phone.address}",
+        "Ctrl-C switches it off.",
+    ]
+    return "\n".join(lines)
+
+
+def _adb() -> str:
+    """How adb is called here: by its name where PATH has it, else by its place; `adb` where there is none."""
+    if shutil.which("adb"):
+        return "adb"
+    try:
+        return shlex.quote(adb_program())
+    except UsageError:
+        return "adb"
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let Ctrl-C, SIGTERM and SIGHUP end the phone in the same orderly way."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signals = [signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
+    before = {number: signal.signal(number, stop) for number in signals}
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell_changes(phone: SimPhone) -> None:
+    """Wait for ever, and tell when the phone starts or stops to throttle."""
+    told = phone.state.status
+    while True:
+        time.sleep(LOOK_S)
+        state = phone.state
+        if state.status != told:
+            told = state.status
+            say(f"thermal status {told}: skin {state.skin_c:.1f} °C, battery {state.battery_c:.1f} °C")

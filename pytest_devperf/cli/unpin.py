@@ -1,0 +1,29 @@
+"""Undo what devperf left changed on a phone: held clocks, the screen kept on, its folder.
+
+Sessions undo it themselves, also when they are interrupted; this is for a phone that was away at that moment.
+"""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+
+from pytest_devperf.cli.device import add_target, open_device
+from pytest_devperf.cli.output import say
+from pytest_devperf.errors import UsageError
+from pytest_devperf.target.android.phone import AndroidTarget
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_target(parser, default="android")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Undo it; tell what it was."""
+    with ExitStack() as stack:
+        target = open_device(arguments.target, stack)
+        if not isinstance(target, AndroidTarget):
+            raise UsageError(f"nothing is ever pinned on {target.device.name}", "name a phone: --target android")
+        say(f"{target.device.name}: {target.restore()}")
+    return 0

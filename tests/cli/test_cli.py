@@ -1,0 +1,342 @@
+"""The command speaks the plugin's words, gives its exit codes, and needs no pytest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from msgspec.structs import replace
+
+from pytest_devperf import __version__
+from pytest_devperf.cli import main
+from pytest_devperf.cli.command import VERBS
+from pytest_devperf.record.codec import encode
+from pytest_devperf.record.record import Confirmation, DeviceRecord, Document
+
+OTHER = DeviceRecord(fingerprint="ba9876543210", kind="host", soc="Another CPU", cores=4)
+
+
+def devperf(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "pytest_devperf.cli", *words],
+        capture_output=True,
+        check=False,
+        **options,
+    )
+
+
+def test_every_verb_tells_its_arguments(capsys):
+    for verb in VERBS:
+        with pytest.raises(SystemExit) as ended:
+            main([verb, "--help"])
+        assert ended.value.code == 0
+        assert f"usage: devperf {verb}" in capsys.readouterr().out
+
+
+def test_help_names_every_verb_and_the_exit_codes(capsys):
+    assert main(["--help"]) == 0
+
+    told = capsys.readouterr().out
+    assert all(f"\n  {verb} " in told for verb in VERBS)
+    assert "4 a call that cannot be carried out" in told
+
+
+def test_the_version_is_told(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"pytest-devperf {__version__}\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["list"]])
+def test_little_is_imported(words, tmp_path):
+    found = devperf(*words, cwd=tmp_path, env={"PYTHONPROFILEIMPORTTIME": "1", "PATH": ""})
+
+    loaded = {line.rpartition("|")[2].strip() for line in found.stderr.decode().splitlines()}
+    assert "pytest_devperf.cli" in loaded
+    assert not {"pytest", "_pytest", "pluggy", "numpy", "psutil", "onnxruntime", "adbutils"} & loaded
+    if words != ["list"]:
+        assert not {"argparse", "msgspec", "importlib.metadata"} & loaded
+
+
+def test_a_comparison_imports_no_pytest(store, make_run):
+    store.save(make_run(fast=1.0))
+
+    found = devperf("compare", "main", "--to", "main", env={"PYTHONPROFILEIMPORTTIME": "1", "PATH": ""})
+
+    loaded = {line.rpartition("|")[2].strip() for line in found.stderr.decode().splitlines()}
+    assert "pytest_devperf.compare.compare" in loaded
+    assert not {"pytest", "_pytest", "pluggy", "numpy"} & loaded
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "usage: devperf VERB"),
+        (["lits"], "there is no verb 'lits': did you mean 'list'?"),
+        (["zzz"], "there are list, show, compare"),
+        (["show"], "devperf show: the following arguments are required: RUN"),
+        (["compare", "main"], "--to"),
+        (["compare", "main", "--to", "x", "--tolerance", "5"], "write X% or METRIC=X%, with the % sign"),
+        (["compare", "main", "--to", "x", "--accept", "nonsense"], "no refusing caution is called 'nonsense'"),
+        (["show", "nowhere"], "no label and no run is called 'nowhere' in"),
+        (["show", "nowhere.json"], "there is no file nowhere.json"),
+        (["list", "--store", "s3://bucket"], "--devperf-store=s3://bucket"),
+    ],
+)
+def test_a_wrong_call_exits_4_and_says_what_is_right(store, capsys, words, told):
+    try:
+        code = main(words)
+    except SystemExit as ended:
+        code = ended.code
+
+    assert code == 4
+    captured = capsys.readouterr()
+    assert told in captured.err
+    assert captured.out == ""
+
+
+def test_a_label_that_is_not_there_lists_those_that_are(store, make_run, capsys):
+    store.save(make_run("main", fast=1.0))
+
+    assert main(["show", "mian"]) == 4
+    assert "there is 'main' of host 0123456789ab" in capsys.readouterr().err
+
+
+def test_an_empty_store_says_how_to_fill_it(store, capsys):
+    assert main(["list"]) == 0
+    assert "holds no run: save one with pytest --devperf-save LABEL" in capsys.readouterr().out
+
+
+def test_list_shows_devices_and_labels(store, make_run, capsys):
+    store.save(make_run("main", 1, fast=1.0))
+    store.save(make_run("main", 2, fast=1.0))
+    store.save(make_run("other", 3, OTHER, fast=1.0))
+
+    assert main(["list"]) == 0
+    told = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["host", "Example", "CPU", "(4", "cores,", "0123456789ab)"] in told
+    assert ["main", "2", "2026-11-02T08:00:00Z"] in told
+    assert ["other", "1", "2026-11-03T08:00:00Z"] in told
+
+
+def test_a_verbose_list_shows_every_run(store, make_run, capsys):
+    for day in (1, 2):
+        store.save(make_run("main", day, fast=1.0, slow=2.0))
+
+    assert main(["list", "-v"]) == 0
+    told = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["main", "main0002", "2026-11-02T08:00:00Z", "2", "2026-11-02T08:00:00Z"] in told
+    assert ["main0001", "2026-11-01T08:00:00Z", "2", "2026-11-01T08:00:00Z"] in told
+
+
+def test_the_store_of_a_parent_folder_is_found(store, make_run, tmp_path, monkeypatch, capsys):
+    store.save(make_run(fast=1.0))
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "deep" / "er")
+
+    assert main(["list"]) == 0
+    assert "main" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["main", "main0002", "main0002"[:7] + "2", "./run.json"])
+def test_show_takes_a_label_an_id_or_a_file(store, make_run, capsys, word, tmp_path):
+    store.save(make_run("main", 1, fast=1.0))
+    newest = make_run("main", 2, fast=1.0)
+    store.save(newest)
+    (tmp_path / "run.json").write_bytes(encode(Document(runs=(newest,))))
+
+    assert main(["show", word, "-v"]) == 0
+    told = capsys.readouterr().out
+    assert "run main, 2026-11-02T08:00:00Z, main0002" in told
+    assert "devperf plan: suite quick, target host, 3 process starts, 12 rounds, 30 iterations" in told
+    assert "round medians" in told
+
+
+def test_the_beginning_of_two_ids_is_no_id(store, make_run, capsys):
+    store.save(make_run("main", 1, fast=1.0))
+    store.save(make_run("main", 2, fast=1.0))
+
+    assert main(["show", "main000"]) == 4
+    assert "main0002, main0001" in capsys.readouterr().err
+
+
+def compare(store, base, candidate, *words):
+    store.save(base)
+    store.save(candidate)
+    return main(["compare", base.label, "--to", candidate.label, *words])
+
+
+def test_unchanged_code_is_within_noise(store, make_run, capsys):
+    assert compare(store, make_run("old", 1, a=1.0, b=2.0), make_run("new", 2, a=1.0, b=2.0), "--fail") == 0
+    assert capsys.readouterr().out.endswith("devperf: 2 within noise; compared with old\n")
+
+
+def test_a_regression_is_told_and_fails_where_it_is_asked_to(store, make_run, capsys):
+    base, slow = make_run("old", 1, a=1.0, b=2.0), make_run("new", 2, a=1.2, b=2.0)
+
+    assert compare(store, base, slow) == 0
+    told = capsys.readouterr().out
+    assert "REGRESSED test_a.py::test_a: latency regressed: 1.00 -> 1.20 ms (+20.0 %), beyond" in told
+    assert told.endswith("devperf: 1 REGRESSED, 1 within noise; compared with old\n")
+    assert main(["compare", "old", "--to", "new", "--fail"]) == 1
+
+
+def test_an_improvement_is_no_failure(store, make_run, capsys):
+    assert compare(store, make_run("old", 1, a=1.2), make_run("new", 2, a=1.0), "--fail") == 0
+    assert "1 improved" in capsys.readouterr().out
+
+
+def test_every_tolerance_counts(store, make_run):
+    base, slow = make_run("old", 1, a=1.0), make_run("new", 2, a=1.2)
+
+    assert compare(store, base, slow, "--fail", "--tolerance", "latency=30%", "--tolerance", "load=1%") == 0
+
+
+def test_the_literal_rule_can_be_asked_for(store, make_run, capsys):
+    compare(store, make_run("old", 1, a=1.0), make_run("new", 2, a=1.01), "--rule", "iqr")
+    assert "1 REGRESSED" in capsys.readouterr().out
+
+    main(["compare", "old", "--to", "new"])
+    assert "1 within noise" in capsys.readouterr().out
+
+
+def test_a_suspect_whose_confirmation_did_not_find_it_passes(store, make_run, capsys):
+    slow = make_run("new", 2, a=1.2)
+    again = make_run("new", 3, a=1.0).cases[0].metrics[0]
+    looked = replace(
+        slow.cases[0].metrics[0], confirmation=Confirmation(process=again.process, samples_ns=again.samples_ns)
+    )
+    slow = replace(slow, cases=(replace(slow.cases[0], metrics=(looked,)),))
+
+    assert compare(store, make_run("old", 1, a=1.0), slow, "--fail") == 0
+    assert "1 SUSPECT" in capsys.readouterr().out
+
+
+def test_a_missing_case_is_named_and_fails_where_failing_was_asked_for(store, make_run, capsys):
+    base, less = make_run("old", 1, a=1.0, renamed=2.0), make_run("new", 2, a=1.0)
+
+    assert compare(store, base, less) == 0
+    assert "MISSING test_a.py::test_renamed: in the baseline, not measured" in capsys.readouterr().out
+    assert main(["compare", "old", "--to", "new", "--fail"]) == 1
+    assert main(["compare", "old", "--to", "new", "--fail", "--no-fail-on-missing"]) == 0
+
+
+def test_a_full_case_is_not_missed_in_a_quick_run(store, make_run, capsys):
+    base = make_run("old", 1, a=1.0, long=9.0)
+    base = replace(base, cases=(base.cases[0], replace(base.cases[1], suite="full")))
+
+    assert compare(store, base, make_run("new", 2, a=1.0), "--fail") == 0
+    assert "MISSING" not in capsys.readouterr().out
+
+
+def test_another_device_is_never_compared_and_never_a_pass(store, make_run, tmp_path, capsys):
+    (tmp_path / "old.json").write_bytes(encode(Document(runs=(make_run("old", 1, OTHER, a=1.0),))))
+    store.save(make_run("new", 2, a=1.0))
+
+    assert main(["compare", "./old.json", "--to", "new"]) == 1
+    told = capsys.readouterr().out
+    assert "INCOMPARABLE test_a.py::test_a: the baseline is of another device" in told
+    assert "NOTHING was compared with ./old.json" in told
+
+
+def test_a_label_of_another_device_alone_is_a_usage_error(store, make_run, capsys):
+    store.save(make_run("old", 1, OTHER, a=1.0))
+    store.save(make_run("new", 2, a=1.0))
+
+    assert main(["compare", "old", "--to", "new"]) == 4
+    assert "old holds no case of host 0123456789ab" in capsys.readouterr().err
+
+
+def test_an_incomparable_case_fails_only_where_it_is_asked_to(store, make_run):
+    base, now = make_run("old", 1, a=1.0, b=1.0), make_run("new", 2, a=1.0, b=1.0)
+    other = replace(now.cases[0], workload=replace(now.cases[0].workload, fingerprint="other"))
+    now = replace(now, cases=(other, now.cases[1]))
+
+    assert compare(store, base, now, "--fail") == 0
+    assert main(["compare", "old", "--to", "new", "--fail-on-incomparable"]) == 1
+
+
+def test_several_bases_are_one_baseline(store, make_run, capsys):
+    for day in (1, 2, 3):
+        store.save(make_run(f"old{day}", day, a=1.0))
+    store.save(make_run("new", 4, a=1.0))
+
+    assert main(["compare", "old1", "old2", "old3", "--to", "new"]) == 0
+    assert "1 within noise; compared with old1 old2 old3" in capsys.readouterr().out
+
+
+def test_several_candidates_are_compared_each(store, make_run, capsys):
+    store.save(make_run("old", 1, a=1.0))
+    store.save(make_run("one", 2, a=1.0))
+    store.save(make_run("two", 3, a=1.3))
+
+    assert main(["compare", "old", "--to", "one", "two", "--fail"]) == 1
+    told = capsys.readouterr().out
+    assert "run one, 2026-11-02T08:00:00Z, one0002" in told
+    assert "1 REGRESSED, 1 within noise" in told
+
+
+def test_a_damaged_newest_run_stops_the_comparison_with_its_name(store, make_run, capsys):
+    store.save(make_run("old", 1, a=1.0))
+    path = store.save(make_run("old", 2, a=1.0))
+    store.save(make_run("new", 3, a=1.0))
+    with open(path, "r+b") as file:  # noqa: PTH123 - cut in place
+        file.truncate(500)
+
+    assert main(["compare", "old", "--to", "new"]) == 4
+    told = capsys.readouterr().err
+    assert path in told
+    assert "is damaged" in told
+
+
+def test_a_bad_sample_in_a_file_makes_its_case_incomparable(store, make_run, tmp_path, capsys):
+    written = json.loads(encode(Document(runs=(make_run("old", 1, a=1.0, b=1.0),))))
+    written["runs"][0]["cases"][0]["metrics"][0]["samples_ns"][3][7] = 0
+    (tmp_path / "old.json").write_text(json.dumps(written))
+    store.save(make_run("new", 2, a=1.0, b=1.0))
+
+    assert main(["compare", "old.json", "--to", "new"]) == 0
+    told = capsys.readouterr().out
+    assert "1 INCOMPARABLE, 1 within noise" in told
+    assert "NaN, infinite, zero or negative" in told
+
+
+def test_failed_cases_are_no_candidates_and_no_baselines(store, make_run, capsys):
+    base, now = make_run("old", 1, a=1.0, b=1.0), make_run("new", 2, a=1.0, b=1.0)
+    base = replace(base, cases=(replace(base.cases[0], outcome="failed"), base.cases[1]))
+    now = replace(now, cases=(now.cases[0], replace(now.cases[1], outcome="error", reason="boom")))
+
+    assert compare(store, base, now) == 1
+    assert "1 ERROR, 1 NEW; NOTHING was compared with old" in capsys.readouterr().out
+
+
+def test_a_reader_that_goes_away_is_no_error(store, make_run):
+    run = make_run("main", 1, **{f"case{n}": 1.0 for n in range(40)})
+    store.save(run)
+    command = [sys.executable, "-m", "pytest_devperf.cli", "show", "main", "-vv"]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        told = process.stderr.read()
+
+    assert told == b""
+    assert process.returncode == 0
+
+
+def test_an_encoding_without_our_signs_is_no_error(store, make_run):
+    store.save(make_run("main", 1, a=0.02))
+
+    found = devperf("show", "main", env={"PYTHONIOENCODING": "ascii", "PATH": ""})
+
+    assert found.returncode == 0
+    assert b"20.0" in found.stdout
+    assert b" us " in found.stdout
+
+
+def test_a_colouring_label_does_not_reach_the_terminal(store, make_run, capsys):
+    store.save(make_run("red\x1b[31m", 1, a=1.0))
+
+    main(["list"])
+    assert "\x1b" not in capsys.readouterr().out
