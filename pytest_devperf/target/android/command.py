@@ -321,7 +321,8 @@ def parse_times(text: str) -> int | None:
     spent = re.findall(r"(\d+)m\s*([\d.]+)s", lines[1]) if len(lines) == 2 else []  # noqa: PLR2004 - own and children's
     if len(spent) != 2:  # noqa: PLR2004 - user and system
         return None
-    return round(sum(int(minutes) * 60 + float(seconds) for minutes, seconds in spent) * 1e9)
+    # Less than the step of a hundredth of a second is not known, rather than nothing.
+    return round(sum(int(minutes) * 60 + float(seconds) for minutes, seconds in spent) * 1e9) or None
 
 
 def parse_anchors(text: str) -> tuple[int, ...]:

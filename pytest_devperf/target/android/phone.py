@@ -19,6 +19,7 @@ from pytest_devperf.target.android.look import SCRIPT, Seen, make_context, parse
 from pytest_devperf.target.android.model import describe, provider_words, start_model, survey
 from pytest_devperf.target.android.note import Notes
 from pytest_devperf.target.android.pin import Hold
+from pytest_devperf.target.android.place import ROOT
 from pytest_devperf.target.android.setup import Setup, find_setup, set_up_simulated
 from pytest_devperf.target.android.talk import Answer
 from pytest_devperf.target.clock import SystemClock
@@ -131,6 +132,20 @@ class AndroidTarget:
         """
         self._hold.release()
         self._open = False
+
+    def restore(self) -> str:
+        """Undo what any session left changed on it, whoever's, and remove our folder.
+
+        Returns:
+            What was undone, in words.
+
+        Raises:
+            TargetError: It went away.
+        """
+        self.close()
+        words = self._hold.force()
+        self._link.script(f"rm -rf {ROOT}", doing="removing our folder")
+        return words
 
     def look(self) -> Context:
         """Read the sensors, in one round trip."""

@@ -62,6 +62,21 @@ class Hold:
             return None
         return undo(self._link, self._notes, note)
 
+    def force(self) -> str:
+        """Undo what a note says, whoever wrote it; without a note let go of the clocks all the same.
+
+        Returns:
+            What was undone, in words.
+
+        Raises:
+            TargetError: The phone went away.
+        """
+        note = self._notes.read()
+        if note is not None and not note.empty:
+            return undo(self._link, self._notes, note)
+        undo(self._link, self._notes, Note(pinned=True))
+        return "nothing was noted as changed; fixed-performance mode is off in any case"
+
     def take(self, *, pin: bool, stay_on: bool = True) -> None:
         """Keep the screen on and, if asked to, hold the clocks.
 
