@@ -298,7 +298,7 @@ def vetoed(sides: _Sides, bound: Bound, sign: int, *, second: bool) -> bool:
 def _few(sides: _Sides) -> str | None:
     """Say which side holds too little to judge by; None where both hold enough."""
     now = history([sides.candidate])
-    for word, side in (("the baseline", sides.base), ("this run", now)):
+    for word, side in (("this run", now), ("the baseline", sides.base)):
         if not side.judgeable:
             return f"{word} holds too few {'rounds' if sides.candidate.iterations else 'values'} to judge by"
     return None

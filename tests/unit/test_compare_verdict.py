@@ -1,0 +1,503 @@
+"""The rule, step by step, and its edges."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from rule_samples import ANCHOR, baseline, few, only, record, round_of, timed, with_rows
+
+from pytest_devperf.compare.bound import early_bound_ns
+from pytest_devperf.compare.compare import compare
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.record import Confirmation, Measurement
+from pytest_devperf.sensor.context import RunContext
+
+POLICY = Policy()
+QUIET = (1_000_000, 1_001_000, 1_002_000)
+"""Floors of three process starts of a quiet machine, in ns: the gap is 1 µs, 0.1 %."""
+SIX = (1_000_000, 1_001_000, 1_002_000, 1_001_000, 1_000_500, 1_002_000)
+SLOWER = tuple(1.1 * floor for floor in QUIET)
+
+
+def judged(candidate: Measurement, *befores: Measurement, policy: Policy = POLICY):
+    saved = [record(before) for before in (befores or (timed(SIX),))]
+    return only(compare(record(candidate), baseline(*saved), policy))
+
+
+# -- step 1: the threshold --------------------------------------------------------------------------
+
+
+def test_a_record_against_itself_is_within_noise() -> None:
+    found = judged(timed(SIX), timed(SIX))
+    assert (found.verdict, found.delta, found.delta_pct) == ("within_noise", 0.0, 0.0)
+
+
+def test_the_tolerance_decides_where_it_is_the_largest_bound() -> None:
+    found = judged(timed([1_019_000] * 3))
+    assert (found.verdict, found.decided_by) == ("within_noise", "tolerance")
+    assert found.threshold == pytest.approx(0.02)
+    assert judged(timed([1_021_000] * 3)).verdict == "suspect"
+
+
+@pytest.mark.parametrize("wide", ["baseline", "candidate"])
+def test_the_wider_iqr_of_both_sides_decides_where_it_is_the_largest_bound(wide) -> None:
+    slower = [1_080_000.0] * 3
+    before = timed(SIX, width_ns=100_000.0 if wide == "baseline" else 200.0)
+    found = judged(timed(slower, width_ns=100_000.0 if wide == "candidate" else 200.0), before)
+    assert (found.verdict, found.decided_by) == ("within_noise", "iqr")
+    assert found.threshold == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("coarse", ["baseline", "candidate"])
+def test_two_ticks_of_the_coarser_clock_decide_where_they_are_the_largest_bound(coarse) -> None:
+    before = timed(SIX, tick_ns=30_000.0 if coarse == "baseline" else 1.0)
+    found = judged(timed([1_050_000] * 3, tick_ns=30_000.0 if coarse == "candidate" else 1.0), before)
+    assert (found.verdict, found.decided_by) == ("within_noise", "tick")
+    assert found.threshold == pytest.approx(0.06)
+
+
+def test_a_clock_that_nobody_knows_is_read_from_the_samples() -> None:
+    rows = tuple(tuple(1_000_000 + 40_000 * (place % 3) for place in range(30)) for _ in range(6))
+    coarse = with_rows(timed(QUIET), rows)
+    found = judged(replace(coarse, tick_ns=None), replace(coarse, tick_ns=None))
+    assert found.threshold == pytest.approx(0.08)
+
+
+def test_the_pooled_iqr_holds_the_drift_between_rounds() -> None:
+    drifting = [1_000_000 + 20_000 * place for place in range(6)]
+    within = judged(timed(drifting), timed(drifting))
+    pooled = judged(timed(drifting), timed(drifting), policy=Policy(iqr="pooled"))
+    assert within.iqr_baseline == pytest.approx(0.0002, rel=1e-6)
+    assert pooled.iqr_baseline > 0.04
+
+
+@pytest.mark.parametrize(
+    "tolerance", [{"latency": 0.2}, {"*": 0.2}, {"*": 0.01, "latency": 0.2}, {"*": 0.2, "other": 0.01}]
+)
+def test_the_longest_name_that_fits_gives_the_tolerance(tolerance) -> None:
+    assert judged(timed(SLOWER), policy=Policy(tolerance=tolerance)).verdict == "within_noise"
+
+
+def test_a_family_gives_the_tolerance_of_its_metrics_and_a_name_beats_it() -> None:
+    slow, before = timed(SLOWER, name="latency.decode"), timed(SIX, name="latency.decode")
+    assert judged(slow, before, policy=Policy(tolerance={"latency": 0.2})).verdict == "within_noise"
+    own = Policy(tolerance={"latency": 0.2, "latency.decode": 0.05})
+    assert judged(slow, before, policy=own).verdict == "suspect"
+
+
+# -- step 2: the confirmation -----------------------------------------------------------------------
+
+
+def test_a_suspect_waits_for_its_confirmation() -> None:
+    comparison = compare(record(timed(SLOWER)), baseline(record(timed(SIX))), POLICY)
+    assert (comparison.verdict, comparison.awaiting) == ("suspect", True)
+    assert (only(comparison).stopped_by, only(comparison).confirmed) == ("unconfirmed", None)
+
+
+def test_a_suspect_that_is_found_again_is_a_regression() -> None:
+    comparison = compare(record(timed(SLOWER, again=SLOWER)), baseline(record(timed(SIX))), POLICY)
+    assert (comparison.verdict, comparison.awaiting, only(comparison).confirmed) == ("regressed", False, True)
+    assert only(comparison).delta == pytest.approx(0.1)
+    assert only(comparison).delta_pct == pytest.approx(10.0)
+
+
+def test_the_confirmation_has_to_find_half_the_threshold() -> None:
+    assert judged(timed([1_030_000] * 3, again=[1_011_000] * 3)).verdict == "regressed"
+    gone = judged(timed([1_030_000] * 3, again=[1_009_000] * 3))
+    assert (gone.verdict, gone.stopped_by, gone.confirmed) == ("suspect", "confirm", False)
+
+
+def test_an_empty_confirmation_leaves_a_suspect_that_waits_no_longer() -> None:
+    slow = replace(timed(SLOWER), confirmation=Confirmation(process=(), samples_ns=()))
+    comparison = compare(record(slow), baseline(record(timed(SIX))), POLICY)
+    assert (comparison.verdict, comparison.awaiting) == ("suspect", False)
+    assert only(comparison).stopped_by == "unconfirmed"
+
+
+def test_without_confirming_the_candidate_alone_decides() -> None:
+    comparison = compare(record(timed(SLOWER)), baseline(record(timed(SIX))), Policy(confirm=False))
+    assert (comparison.verdict, comparison.awaiting, only(comparison).confirmed) == ("regressed", False, None)
+
+
+# -- step 3: beyond what process starts differ ------------------------------------------------------
+
+
+def test_a_change_within_what_process_starts_differ_is_a_suspect() -> None:
+    scattered = [1_000_000, 1_060_000, 1_090_000, 1_070_000, 1_050_000, 1_080_000]
+    found = judged(timed([1_055_000, 1_065_000, 1_070_000], again=[1_050_000, 1_060_000, 1_080_000]), timed(scattered))
+    assert (found.verdict, found.stopped_by, found.confirmed) == ("suspect", "starts", True)
+
+
+def test_a_change_beyond_twice_the_largest_gap_is_one_where_the_t_test_lacks_power() -> None:
+    before = timed([1_000_000, 1_010_000])
+    found = judged(timed([1_040_000, 1_300_000], again=[1_050_000, 1_060_000]), before)
+    assert found.verdict == "suspect"  # the candidate's own gap is 0.26 ms
+    assert judged(timed([1_040_000, 1_045_000], again=[1_050_000, 1_300_000]), before).verdict == "suspect"
+    assert judged(timed([1_040_000, 1_045_000], again=[1_050_000, 1_060_000]), before).verdict == "regressed"
+
+
+def test_the_t_test_finds_what_is_smaller_than_the_gap() -> None:
+    before = timed([1_000_000, 1_020_000, 1_021_000, 1_022_000, 1_020_000, 1_021_000])
+    slow = [1_051_000, 1_050_000, 1_052_000]
+    # twice the gap is 40 µs, the smaller of both minima 30 µs up
+    found = judged(timed([1_030_000, *slow], again=[1_030_000, *slow]), before, policy=Policy(tolerance={"*": 0.01}))
+    assert found.verdict == "regressed"
+
+
+def test_starts_that_all_agree_need_no_variance() -> None:
+    assert judged(timed([1_100_000] * 3, again=[1_100_000] * 3), timed([1_000_000] * 6)).verdict == "regressed"
+
+
+def test_with_one_start_on_both_sides_the_step_is_void_and_the_case_says_so() -> None:
+    comparison = compare(
+        record(timed([1_100_000], per_start=12, again=[1_100_000])),
+        baseline(record(timed([1_000_000], per_start=12))),
+        POLICY,
+    )
+    assert comparison.verdict == "regressed"
+    assert "one-start" in comparison.cautions
+
+
+# -- step 4: the anchor -----------------------------------------------------------------------------
+
+
+def test_a_machine_that_is_slower_as_a_whole_is_no_regression() -> None:
+    slow = timed([1_050_000] * 3, anchors_ns=5250, again=[1_050_000] * 3, again_anchors_ns=5250)
+    found = judged(slow, timed(SIX, anchors_ns=5000))
+    assert (found.verdict, found.stopped_by) == ("suspect", "anchor")
+
+
+def test_a_veto_of_the_first_look_needs_no_second() -> None:
+    slow = record(timed([1_050_000] * 3, anchors_ns=5250))
+    comparison = compare(slow, baseline(record(timed(SIX, anchors_ns=5000))), POLICY)
+    assert (comparison.verdict, comparison.awaiting) == ("suspect", False)
+
+
+def test_the_confirmation_can_be_vetoed_too() -> None:
+    slow = timed([1_050_000] * 3, anchors_ns=5000, again=[1_050_000] * 3, again_anchors_ns=5250)
+    found = judged(slow, timed(SIX, anchors_ns=5000))
+    assert (found.verdict, found.stopped_by) == ("suspect", "anchor")
+
+
+def test_a_bad_anchor_does_not_hide_a_large_regression() -> None:
+    slow = timed([1_070_000] * 3, anchors_ns=6000, again=[1_070_000] * 3, again_anchors_ns=6000)
+    assert judged(slow, timed(SIX, anchors_ns=5000)).verdict == "regressed"
+
+
+def slow_with_anchor(**fields):
+    return timed([1_050_000] * 3, anchors_ns=5250, again=[1_050_000] * 3, again_anchors_ns=5250, **fields)
+
+
+@pytest.mark.parametrize(
+    ("now", "then"), [("kernel 1, CPython 3.12", ANCHOR), (None, ANCHOR), (ANCHOR, None), (None, None)]
+)
+def test_another_kernel_vetoes_nothing(now, then) -> None:
+    before = record(timed(SIX, anchors_ns=5000), run_context=RunContext(anchor=then))
+    slow = record(slow_with_anchor(), run_context=RunContext(anchor=now))
+    assert compare(slow, baseline(before), POLICY).verdict == "regressed"
+
+
+def test_a_round_without_its_anchor_leaves_no_anchor_to_use() -> None:
+    gap = replace(timed(SIX, anchors_ns=5000), anchor_ns=(5000.0,) * 11 + (None,))
+    assert judged(slow_with_anchor(), gap).verdict == "regressed"
+
+
+def test_a_confirmation_without_anchors_leaves_no_anchor_to_use() -> None:
+    slow = timed([1_050_000] * 3, anchors_ns=5250, again=[1_050_000] * 3)
+    assert judged(slow, timed(SIX, anchors_ns=5000)).verdict == "regressed"
+
+
+def test_the_anchor_can_be_left_out() -> None:
+    assert judged(slow_with_anchor(), timed(SIX, anchors_ns=5000), policy=Policy(anchor=False)).verdict == "regressed"
+
+
+def test_what_the_anchor_explains_is_no_gap_between_starts() -> None:
+    # the first start of the baseline ran on a machine 6 % faster, and its anchor says so
+    floors, anchors = [940_000, 1_000_000, 1_000_000], [4700, 5000, 5000]
+    slow = timed([1_030_000] * 3, anchors_ns=5000, again=[1_030_000] * 3, again_anchors_ns=5000)
+    before = timed(floors, anchors_ns=anchors)
+    assert judged(slow, before).verdict == "regressed"
+    assert judged(slow, before, policy=Policy(anchor=False)).verdict == "suspect"
+
+
+# -- improved ---------------------------------------------------------------------------------------
+
+
+def test_a_clear_improvement_needs_no_confirmation() -> None:
+    comparison = compare(record(timed([900_000] * 3)), baseline(record(timed(SIX))), POLICY)
+    assert (comparison.verdict, comparison.awaiting) == ("improved", False)
+    assert only(comparison).delta_pct == pytest.approx(-10.0)
+
+
+def test_an_improvement_within_what_starts_differ_is_none() -> None:
+    before = timed([1_000_000, 900_000, 1_100_000])
+    assert judged(timed([850_000, 1_050_000, 1_060_000]), before).verdict == "within_noise"
+
+
+def test_a_faster_machine_is_no_improvement() -> None:
+    assert judged(timed([960_000] * 3, anchors_ns=4800), timed(SIX, anchors_ns=5000)).verdict == "within_noise"
+    assert judged(timed([960_000] * 3, anchors_ns=5000), timed(SIX, anchors_ns=5000)).verdict == "improved"
+
+
+# -- the literal rule -------------------------------------------------------------------------------
+
+
+def test_the_literal_rule_fails_whatever_exceeds_both_iqrs() -> None:
+    literal = Policy(rule="iqr")
+    assert judged(timed([1_000_300] * 3), policy=literal).verdict == "regressed"
+    assert judged(timed([1_000_100] * 3), policy=literal).verdict == "within_noise"
+    assert judged(timed([999_700] * 3), policy=literal).verdict == "improved"
+
+
+def test_the_literal_rule_knows_no_confirmation_and_no_veto() -> None:
+    slow = timed([1_050_000] * 3, anchors_ns=5250, again=[900_000] * 3)
+    comparison = compare(record(slow), baseline(record(timed(SIX, anchors_ns=5000))), Policy(rule="iqr"))
+    assert (comparison.verdict, comparison.awaiting) == ("regressed", False)
+
+
+# -- unequal rounds, history ------------------------------------------------------------------------
+
+
+def test_a_baseline_with_more_planned_rounds_is_cut_to_the_first_of_them() -> None:
+    before = timed([1_000_000, 1_000_000, 1_000_000, 900_000])
+    found = judged(timed([1_000_000] * 3), before)
+    assert found.baseline == pytest.approx(1.0)
+    assert judged(timed([1_000_000] * 4), before).baseline == pytest.approx(0.9)
+
+
+def test_a_run_that_passed_early_is_compared_with_the_whole_baseline() -> None:
+    before = timed([1_000_000, 1_000_000, 1_000_000, 990_000])
+    early = timed([1_000_000], per_start=3, planned_rounds=8, stop="early-pass")
+    assert judged(early, before).baseline == pytest.approx(0.99)
+
+
+def test_a_baseline_with_fewer_rounds_is_taken_whole() -> None:
+    assert judged(timed([1_000_000] * 6), timed([1_010_000, 1_005_000])).baseline == pytest.approx(1.005)
+
+
+def test_of_two_saved_runs_the_lower_counts_and_their_difference_is_spread() -> None:
+    found = judged(timed(QUIET), timed([1_040_000] * 3), timed([1_000_000] * 3))
+    assert found.baseline == pytest.approx(1.0)
+    assert found.iqr_baseline == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(
+    ("centres", "spread"),
+    [
+        ((1.00, 1.01, 1.04), 0.04),
+        ((1.00, 1.01, 1.02, 1.06), 0.06),
+        ((1.00, 1.01, 1.02, 1.03, 1.10), 1.5 * 0.02),
+    ],
+)
+def test_of_more_saved_runs_the_median_counts_and_their_spread_widens_the_iqr(centres, spread) -> None:
+    found = judged(timed(QUIET), *[timed([1e6 * centre] * 3) for centre in centres])
+    middle = sorted(centres)[len(centres) // 2] if len(centres) % 2 else (1.01 + 1.02) / 2
+    assert found.baseline == pytest.approx(middle)
+    assert found.iqr_baseline == pytest.approx(spread)
+
+
+def test_the_baselines_anchor_is_the_median_over_its_runs() -> None:
+    befores = [timed(SIX, anchors_ns=anchor) for anchor in (5000, 5010, 4990)]
+    slow = timed([1_050_000] * 3, anchors_ns=5250, again=[1_050_000] * 3, again_anchors_ns=5250)
+    assert judged(slow, *befores).stopped_by == "anchor"
+
+
+# -- few values -------------------------------------------------------------------------------------
+
+
+def test_a_load_has_a_tolerance_of_its_own() -> None:
+    before = few([1e6, 1.01e6, 1.02e6], kind="start")
+    assert judged(few([1.3e6] * 3, kind="start", again=[1.3e6] * 3), before).verdict == "within_noise"
+    assert judged(few([1.5e6] * 3, kind="start", again=[1.5e6] * 3), before).verdict == "regressed"
+
+
+def test_memory_may_grow_by_one_mebibyte_whatever_its_size() -> None:
+    before = few([10.0, 10.0, 10.1])
+    within = judged(few([10.9] * 3, again=[10.9] * 3), before)
+    assert (within.verdict, within.decided_by, within.threshold) == ("within_noise", "tolerance", 1.0)
+    assert judged(few([11.2] * 3, again=[11.2] * 3), before).verdict == "regressed"
+
+
+def test_few_values_are_judged_by_their_median_and_their_iqr() -> None:
+    before = few([100.0, 110.0, 130.0])
+    found = judged(few([112.0, 118.0, 124.0]), before)
+    assert (found.baseline, found.candidate, found.iqr_baseline) == (110.0, 118.0, 15.0)
+    assert found.verdict == "within_noise"
+
+
+@pytest.mark.parametrize(("now", "then"), [([1e9] * 2, [1e6] * 3), ([1e9] * 3, [1e6] * 2)])
+def test_fewer_than_three_values_on_a_side_are_shown_only(now, then) -> None:
+    found = judged(few(now, kind="start"), few(then, kind="start"))
+    assert (found.verdict, found.candidate) == ("inconclusive", 1000.0)
+    assert "too few values" in found.reason
+
+
+def test_recorded_values_are_compared_exactly() -> None:
+    before = few([12.0] * 3, kind="recorded")
+    assert judged(few([12.0] * 3, kind="recorded"), before).verdict == "within_noise"
+    assert judged(few([13.0] * 3, kind="recorded", again=[13.0] * 3), before).verdict == "regressed"
+    tolerant = Policy(tolerance={"boxes": 0.1})
+    assert judged(few([13.0] * 3, kind="recorded"), before, policy=tolerant).verdict == "within_noise"
+
+
+def test_of_recorded_values_that_vary_the_range_is_noise() -> None:
+    before = few([1.0], kind="recorded", samples=((10.0, 14.0),) * 3, process=(0, 1, 2))
+    found = judged(few([14.0] * 3, kind="recorded"), before)
+    assert (found.verdict, found.baseline, found.threshold) == ("within_noise", 12.0, 4.0)
+
+
+def test_the_sign_is_turned_where_higher_is_better() -> None:
+    before = few([100.0] * 3, kind="recorded", better="higher")
+    assert judged(few([90.0] * 3, kind="recorded", better="higher", again=[90.0] * 3), before).verdict == "regressed"
+    assert judged(few([110.0] * 3, kind="recorded", better="higher"), before).verdict == "improved"
+
+
+def test_the_gap_of_what_is_better_higher_is_that_of_the_highest() -> None:
+    fields = {"kind": "recorded", "better": "higher"}
+    before = few([50.0, 99.0, 100.0], **fields)
+    worse = judged(few([60.0] * 3, again=[60.0] * 3, **fields), before, policy=Policy(tolerance={"*": 0.02}))
+    assert worse.iqr_baseline == 25.0
+    assert worse.verdict == "regressed"  # twice the gap is 2, the change 39
+
+
+def test_zero_and_negative_recorded_values_have_no_logarithm_and_are_judged_all_the_same() -> None:
+    before = few([-2.0, -2.0, -2.0], kind="recorded")
+    assert judged(few([0.0] * 3, kind="recorded", again=[0.0] * 3), before).verdict == "regressed"
+
+
+# -- edges ------------------------------------------------------------------------------------------
+
+
+def test_rounds_of_one_average_are_judged_by_the_iqr_of_their_medians() -> None:
+    def averages(*values: float) -> Measurement:
+        rows = tuple((value,) for value in values)
+        return derive(replace(timed(QUIET), samples_ns=rows, process=(0, 0, 1, 1, 2)[: len(rows)], planned_rounds=5))
+
+    before = averages(1.00e6, 1.01e6, 1.02e6, 1.03e6, 1.04e6)
+    found = judged(averages(1.01e6, 1.01e6, 1.02e6, 1.03e6, 1.04e6), before)
+    assert found.iqr_baseline == pytest.approx(0.02)
+    assert found.verdict == "within_noise"
+    assert judged(averages(1.5e6, 1.5e6, 1.5e6, 1.5e6), before).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("side", ["baseline", "candidate"])
+def test_fewer_than_three_rounds_are_shown_only(side) -> None:
+    short, long = timed([1_000_000]), timed(QUIET)
+    found = judged(short, long) if side == "candidate" else judged(long, short)
+    assert found.verdict == "inconclusive"
+    assert found.reason.startswith("this run" if side == "candidate" else "the baseline")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 0.0, -1.0])
+@pytest.mark.parametrize("side", ["baseline", "candidate", "confirmation"])
+def test_samples_that_are_no_durations_are_incomparable(value, side) -> None:
+    rows = [round_of(1e6, 200.0)] * 5 + [(*round_of(1e6, 200.0)[:-1], value)]
+    bad = with_rows(timed(QUIET), rows)
+    if side == "confirmation":
+        looked = Confirmation(process=bad.process, samples_ns=bad.samples_ns)
+        found = judged(replace(timed(SLOWER), confirmation=looked))
+    else:
+        found = judged(bad) if side == "candidate" else judged(timed(QUIET), bad)
+    assert found.verdict == "incomparable"
+    assert found.delta is None
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_values_that_are_no_numbers_are_incomparable(value) -> None:
+    broken = replace(few([1.0, 1.0, 1.0]), samples=((1.0,), (value,), (1.0,)))
+    assert judged(broken, few([1.0, 1.0, 1.0])).verdict == "incomparable"
+    assert judged(few([1.0, 1.0, 1.0]), broken).verdict == "incomparable"
+
+
+def test_a_baseline_of_zero_is_incomparable() -> None:
+    found = judged(few([1.0] * 3, kind="recorded"), few([0.0] * 3, kind="recorded"))
+    assert (found.verdict, found.delta_pct) == ("incomparable", None)
+
+
+def test_no_samples_at_all_are_incomparable() -> None:
+    assert judged(with_rows(timed(QUIET), ())).verdict == "incomparable"
+
+
+@pytest.mark.parametrize("side", ["baseline", "candidate"])
+def test_a_workload_that_was_too_slow_says_what_it_needs(side) -> None:
+    slow = derive(replace(timed(QUIET), samples_ns=(), process=(), stop="too-slow", needs_s=96.0))
+    found = judged(slow) if side == "candidate" else judged(timed(QUIET), slow)
+    assert found.verdict == "inconclusive"
+    assert "--devperf-max-time=96" in found.reason
+
+
+# -- what it could have found -----------------------------------------------------------------------
+
+
+def test_a_quiet_comparison_finds_what_exceeds_its_tolerance() -> None:
+    assert judged(timed(QUIET)).detectable_pct == pytest.approx(2.0, abs=0.05)
+
+
+def test_starts_that_differ_hide_small_changes() -> None:
+    scattered = [1_000_000, 1_100_000, 1_050_000, 1_150_000, 1_080_000, 1_020_000]
+    found = judged(timed([1_040_000, 1_000_000, 1_090_000], per_start=4), timed(scattered))
+    assert 3 < found.detectable_pct < 10
+
+
+# -- properties -------------------------------------------------------------------------------------
+
+FLOORS = st.lists(st.integers(min_value=10_000, max_value=10_000_000), min_size=2, max_size=6)
+WIDTH = st.integers(min_value=0, max_value=9_000)
+
+
+@given(FLOORS, WIDTH, st.sampled_from(["proven", "iqr"]), st.booleans())
+def test_nothing_is_slower_than_itself(floors, width, rule, confirm) -> None:
+    same = timed(floors, width_ns=float(width), again=floors, anchors_ns=5000)
+    assert judged(same, same, policy=Policy(rule=rule, confirm=confirm)).verdict in {"within_noise", "inconclusive"}
+
+
+@given(FLOORS, FLOORS, st.sampled_from([2, 4, 1024]))
+def test_scaling_both_sides_changes_no_verdict(now, then, factor) -> None:
+    def found(scale: int):
+        slow = timed([scale * floor for floor in now], width_ns=100.0 * scale, again=[scale * f for f in now])
+        return judged(slow, timed([scale * floor for floor in then], width_ns=100.0 * scale, tick_ns=None))
+
+    one, many = found(1), found(factor)
+    assert one.verdict == many.verdict
+    assert many.baseline == pytest.approx(one.baseline * factor)
+    assert many.threshold == pytest.approx(one.threshold * factor)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.floats(min_value=0.9, max_value=1.2), min_size=12, max_size=12),
+    st.lists(st.lists(st.floats(min_value=0.95, max_value=1.1), min_size=3, max_size=3), min_size=1, max_size=5),
+    WIDTH,
+    st.sampled_from(["proven", "iqr"]),
+)
+def test_an_early_pass_changes_no_pass_into_a_fail_nor_back(ratios, befores, width, rule) -> None:
+    policy = Policy(rule=rule)
+    saved = baseline(*[record(timed([1e6 * ratio for ratio in before], per_start=4)) for before in befores])
+    bound = early_bound_ns(saved, "latency", policy, 12)
+    assert bound is not None
+    rows = [round_of(1e6 * ratio, float(width)) for ratio in ratios]
+    whole = derive(
+        replace(timed([1e6]), samples_ns=tuple(rows), process=tuple(i // 4 for i in range(12)), planned_rounds=12)
+    )
+    medians = [sum(row[14:16]) / 2 for row in rows]
+    stop = next((count for count in range(3, 13) if min(medians[:count]) <= bound), None)
+    if stop is None:
+        return
+    early = derive(replace(whole, samples_ns=tuple(rows[:stop]), process=whole.process[:stop], stop="early-pass"))
+    for measured in (early, whole):
+        assert compare(record(measured), saved, policy).verdict not in {"suspect", "regressed"}
+
+
+@given(FLOORS, FLOORS)
+def test_a_confirmation_at_its_early_bound_is_not_found_again(now, then) -> None:
+    saved = baseline(record(timed(then)))
+    bound = early_bound_ns(saved, "latency", POLICY, 12, confirming=True)
+    if bound is None:
+        return
+    slow = record(timed(now, again=[bound] * 3, width_ns=0.0))
+    assert compare(slow, saved, POLICY).verdict != "regressed"
