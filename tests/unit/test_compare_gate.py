@@ -1,0 +1,259 @@
+"""What may be compared at all, and what is told beside."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from rule_samples import ANCHOR, PHONE, baseline, few, only, record, timed
+
+from pytest_devperf.compare.compare import WORST_FIRST, compare, worst
+from pytest_devperf.compare.history import Baseline
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.record.record import Commit, Measurement, Record, WorkloadRecord
+from pytest_devperf.sensor.context import ClockState, RunContext
+
+POLICY = Policy()
+SAME = timed([1_000_000] * 3)
+SLOW = timed([1_100_000] * 3, again=[1_100_000] * 3)
+
+
+def context(**fields) -> RunContext:
+    return RunContext(**{"anchor": ANCHOR, **fields})
+
+
+def compared(now: Record, *saved: Record, policy: Policy = POLICY, **fields):
+    return compare(now, baseline(*saved, **fields), policy)
+
+
+def pair(now: RunContext, then: RunContext, policy: Policy = POLICY, **fields):
+    return compared(record(SAME, run_context=now), record(SAME, run_context=then), policy=policy, **fields)
+
+
+# -- always incomparable ----------------------------------------------------------------------------
+
+
+def assert_never_a_delta(comparison, words: str) -> None:
+    assert comparison.verdict == "incomparable"
+    assert words in comparison.reason
+    assert all(change.delta is None and change.verdict == "incomparable" for change in comparison.changes)
+
+
+def test_another_device_is_incomparable_and_named() -> None:
+    assert_never_a_delta(compared(record(SLOW), record(SAME), device=PHONE, same_device=False), "another device (Phone")
+
+
+def test_another_workload_is_incomparable_and_says_which_part_differs() -> None:
+    now = record(SLOW, workload=WorkloadRecord(fingerprint="other", kind="call", facts={"boxes": 12}))
+    then = record(SAME, workload=WorkloadRecord(fingerprint="work", kind="call", facts={"boxes": 11}))
+    assert_never_a_delta(compared(now, then), "fact 'boxes'")
+
+
+def test_other_iterations_are_incomparable() -> None:
+    assert_never_a_delta(compared(record(SLOW, iterations=20), record(SAME)), "30 iterations per round in the baseline")
+
+
+def test_another_pin_state_is_incomparable() -> None:
+    pinned, loose = (context(clock_state=ClockState(pinned=state)) for state in (True, False))
+    assert_never_a_delta(pair(pinned, loose), "not pinned in the baseline and are pinned now")
+
+
+def test_what_is_always_incomparable_cannot_be_accepted() -> None:
+    everything = Policy(accept=frozenset({"throttled", "hot-start", "power-changed", "clock-capped"}))
+    assert compared(record(SLOW, iterations=20), record(SAME), policy=everything).verdict == "incomparable"
+
+
+def test_other_inner_loops_make_their_metric_incomparable() -> None:
+    other = replace(SLOW, name="latency.decode", inner_loops=10)
+    found = compared(record(SAME, other), record(SAME, replace(other, inner_loops=100)))
+    assert [change.verdict for change in found.changes] == ["within_noise", "incomparable"]
+    assert "100 inner loops in the baseline, 10 now" in found.reason
+    assert found.verdict == "incomparable"
+
+
+def test_another_unit_or_direction_of_a_recorded_value_is_incomparable() -> None:
+    now, then = few([1.0] * 3, kind="recorded", unit="1/s"), few([1.0] * 3, kind="recorded", unit="s")
+    assert only(compared(record(now), record(then))).verdict == "incomparable"
+    turned = few([1.0] * 3, kind="recorded", unit="s", better="higher")
+    assert only(compared(record(turned), record(then))).verdict == "incomparable"
+
+
+# -- cautions ---------------------------------------------------------------------------------------
+
+OWN_REFUSING = ("throttled", "contended", "faked-sensors", "slept", "instrumented")
+
+
+@pytest.mark.parametrize("slug", OWN_REFUSING)
+@pytest.mark.parametrize("side", ["now", "then"])
+def test_a_refusing_caution_of_either_side_refuses_and_can_be_accepted(slug, side) -> None:
+    carried = record(SAME, cautions=(slug,), caution_notes={slug: "so it was"})
+    pair_of = (carried, record(SAME)) if side == "now" else (record(SAME), carried)
+    found = compared(*pair_of)
+    assert found.verdict == "incomparable"
+    assert slug in found.reason
+    assert "so it was" in found.reason
+    assert ("in the baseline" in found.reason) == (side == "then")
+    assert compared(*pair_of, policy=Policy(accept=frozenset({slug}))).verdict == "within_noise"
+
+
+@pytest.mark.parametrize("slug", ["busy-host", "throttled-outside"])
+def test_a_host_only_tells_what_passes_in_seconds(slug) -> None:
+    carried = record(SAME, cautions=(slug,))
+    assert compared(carried, record(SAME)).verdict == "within_noise"
+    assert compared(carried, record(SAME), policy=Policy(strict_context=True)).verdict == "incomparable"
+    assert compared(carried, record(SAME), device=PHONE).verdict == "incomparable"
+
+
+@pytest.mark.parametrize("slug", ["low-battery", "emulator", "few-rounds", "noisy", "untrustworthy", "one-start"])
+def test_told_cautions_refuse_nothing(slug) -> None:
+    assert compared(record(SAME, cautions=(slug,)), record(SAME), device=PHONE).verdict == "within_noise"
+
+
+RELATIVE = {
+    "power-changed": (context(power_state="battery"), context(power_state="AC")),
+    "hot-start": (context(temp_start_c=41.0), context(temp_start_c=30.9)),
+    "clock-capped": (
+        context(clock_state=ClockState(max_khz={"policy0": 1_500_000})),
+        context(clock_state=ClockState(max_khz={"policy0": 2_000_000})),
+    ),
+    "provider-fell-back": (context(env={"ep": "CPUExecutionProvider"}), context(env={"ep": "NnapiExecutionProvider"})),
+}
+
+
+@pytest.mark.parametrize("slug", RELATIVE)
+def test_a_caution_between_both_sides_refuses_on_a_phone_either_way_round(slug) -> None:
+    for now, then in (RELATIVE[slug], RELATIVE[slug][::-1]):
+        found = pair(now, then, device=PHONE)
+        assert found.verdict == "incomparable"
+        assert slug in found.cautions
+        assert slug in found.reason
+        accepted = pair(now, then, Policy(accept=frozenset({slug})), device=PHONE)
+        assert accepted.verdict == "within_noise"
+        assert slug in accepted.cautions
+
+
+def test_a_host_tells_of_a_hot_start_and_compares() -> None:
+    found = pair(*RELATIVE["hot-start"])
+    assert (found.verdict, "41.0 °C" in found.cautions["hot-start"]) == ("within_noise", True)
+    assert pair(*RELATIVE["hot-start"], Policy(strict_context=True)).verdict == "incomparable"
+
+
+def test_ten_degrees_are_the_same_start_unless_said_otherwise() -> None:
+    now, then = context(temp_start_c=40.0), context(temp_start_c=30.0)
+    assert pair(now, then, device=PHONE).cautions == {}
+    assert "hot-start" in pair(now, then, Policy(hot_start_c=5.0), device=PHONE).cautions
+
+
+@pytest.mark.parametrize(
+    ("slug", "fact"), [("os-changed", "os"), ("runtime-changed", "python"), ("runtime-changed", "sdk")]
+)
+def test_other_software_is_told_and_compared(slug, fact) -> None:
+    found = pair(context(env={fact: "2"}), context(env={fact: "1"}), device=PHONE)
+    assert (found.verdict, found.cautions) == ("within_noise", {slug: f"{fact} 1 -> 2"})
+
+
+def test_another_model_file_is_told_and_compared() -> None:
+    now, then = (WorkloadRecord(fingerprint="work", kind="model", model_sha256=sha * 8) for sha in ("new1", "old1"))
+    found = compared(record(SAME, workload=now), record(SAME, workload=then))
+    assert (found.verdict, "model-changed" in found.cautions) == ("within_noise", True)
+
+
+def test_a_reading_that_one_side_lacks_is_told_by_name() -> None:
+    found = pair(context(temp_start_c=30.0, power_state="AC"), context(power_state="AC"), device=PHONE)
+    assert (found.verdict, found.cautions) == (
+        "within_noise",
+        {"unknown-context": "start temperature known on one side only"},
+    )
+
+
+# -- baselines of several runs ----------------------------------------------------------------------
+
+
+def test_a_saved_run_with_a_refusing_caution_is_left_out_and_told() -> None:
+    found = compared(record(SAME), record(SAME, cautions=("throttled",)), record(SAME), record(SAME))
+    assert (found.verdict, found.baseline_runs) == ("within_noise", ("run1", "run2"))
+    assert "left out: throttled" in found.notes[0]
+
+
+def test_saved_runs_of_other_work_than_the_newest_are_left_out() -> None:
+    other = record(SAME, workload=WorkloadRecord(fingerprint="older", kind="call"))
+    found = compared(record(SAME), record(SAME), other, record(SAME, iterations=20))
+    assert (found.verdict, found.baseline_runs, len(found.notes)) == ("within_noise", ("run0",), 2)
+
+
+def test_where_every_saved_run_carries_a_refusing_caution_nothing_is_compared() -> None:
+    found = compared(record(SAME), *[record(SAME, cautions=("throttled",))] * 3)
+    assert (found.verdict, "throttled in the baseline" in found.reason) == ("incomparable", True)
+
+
+def test_a_baseline_of_several_commits_is_told() -> None:
+    saved = baseline(record(SAME), record(SAME))
+    runs = tuple(
+        run.__class__(
+            run_id=run.run_id,
+            taken_at=run.taken_at,
+            commit=Commit(id=f"commit{place}"),
+            settings={},
+            record=run.record,
+        )
+        for place, run in enumerate(saved.runs)
+    )
+    mixed = Baseline(case_id="test_it", device=saved.device, same_device=True, runs=runs)
+    assert compare(record(SAME), mixed, POLICY).notes == ("the baseline holds runs of 2 commits",)
+
+
+# -- the case as a whole ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nothing", [None, baseline()])
+def test_a_case_without_a_baseline_is_new(nothing) -> None:
+    assert compare(record(SAME), nothing, POLICY).verdict == "new"
+
+
+@pytest.mark.parametrize("outcome", ["failed", "error", "skipped"])
+def test_a_test_that_did_not_pass_is_not_compared(outcome) -> None:
+    found = compare(record(SLOW, outcome=outcome, reason="because"), baseline(record(SAME)), POLICY)
+    assert (found.verdict, found.reason, found.changes) == ("skipped", "because", ())
+
+
+def test_the_case_has_the_verdict_of_its_worst_metric() -> None:
+    decode, before = replace(SLOW, name="latency.decode"), replace(SAME, name="latency.decode")
+    assert compared(record(SAME, decode), record(SAME, before)).verdict == "regressed"
+    assert worst(WORST_FIRST) == "regressed"
+
+
+@pytest.mark.parametrize("beside", ["within_noise", "improved", "suspect"])
+def test_what_could_not_be_judged_counts_only_alone(beside) -> None:
+    assert worst(["inconclusive", beside]) == beside
+    assert worst(["new", beside]) == beside
+    assert worst(["inconclusive", "new"]) == "inconclusive"
+
+
+def test_a_metric_that_the_baseline_lacks_is_new_and_the_rest_is_compared() -> None:
+    found = compared(record(SAME, few([1.0] * 3)), record(SAME))
+    assert [change.verdict for change in found.changes] == ["within_noise", "new"]
+    assert found.verdict == "within_noise"
+
+
+def test_a_metric_that_is_gone_is_incomparable_so_that_its_gate_does_not_look_open() -> None:
+    found = compared(record(SAME), record(SAME, few([1.0] * 3)))
+    assert found.verdict == "incomparable"
+    assert found.changes[-1].reason == "the baseline holds this metric, this run does not"
+
+
+@pytest.mark.parametrize("name", sorted(TOLD_ONLY))
+def test_what_is_only_told_is_neither_compared_nor_missed(name) -> None:
+    told: Measurement = few([1.0] * 3, name=name)
+    assert len(compared(record(SAME, told), record(SAME, few([9.0] * 3, name=name))).changes) == 1
+    assert compared(record(SAME), record(SAME, told)).verdict == "within_noise"
+
+
+def test_one_metric_that_awaits_makes_its_case_await() -> None:
+    first_look = replace(SLOW, confirmation=None)
+    found = compared(record(SAME, replace(first_look, name="latency.b")), record(SAME, replace(SAME, name="latency.b")))
+    assert (found.verdict, found.awaiting) == ("suspect", True)
+
+
+def test_a_case_in_which_nothing_was_measured_is_inconclusive() -> None:
+    found = compared(record(), record())
+    assert (found.verdict, found.reason) == ("inconclusive", "nothing was measured that is compared")
