@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.target.feed import Feed, make_feed, pinned_shape
+from pytest_devperf.target.feed import ITEM_BYTES, Feed, make_feed, pinned_shape
 from pytest_devperf.target.host.model import Prepared, Up, refuse_unfed
 from pytest_devperf.target.onnx_file import Schema, Slot, model_sha256, read_schema
 from pytest_devperf.target.target import Survey
@@ -28,8 +28,8 @@ CPU = "CPUExecutionProvider"
 REMOTE = "AzureExecutionProvider"
 """Part of every wheel; takes no nodes but those that call a server."""
 
-ERRORS_ONLY = 3
-"""ORT's severity "error": its warnings on unused initialisers and fallbacks would drown a test's output."""
+QUIET = 4
+"""ORT's severity "fatal": its warnings would drown a test's output, and its errors are raised as well as printed."""
 
 RECORD_PLACEMENT = "session.record_ep_graph_assignment_info"
 """Session config entry that makes a session remember which provider took which node.
@@ -77,8 +77,8 @@ def prepare(model: Model) -> Prepared:
     options = _session_options(model, ort)
     if _placement_open(model, ort):
         options.add_session_config_entry(RECORD_PLACEMENT, "1")
-    textual = any(slot.dtype == "string" for slot in (*schema.inputs, *schema.outputs))
-    values = {} if textual else {name: _ort_value(ort, array) for name, array in feed.arrays.items()}
+    bindable = all(slot.dtype in ITEM_BYTES and slot.dtype != "string" for slot in (*schema.inputs, *schema.outputs))
+    values = {} if not bindable else {name: _ort_value(ort, array) for name, array in feed.arrays.items()}
 
     def load() -> Any:  # noqa: ANN401 - an InferenceSession, which ships no types
         return ort.InferenceSession(
@@ -92,9 +92,8 @@ def prepare(model: Model) -> Prepared:
 
     def bind(session: Any) -> Up:  # noqa: ANN401 - an InferenceSession
         env = {"ep": _placement(session, model), "sdk": f"onnxruntime {ort.__version__}"}
-        if textual:
-            return _bind_plain(session, feed, env)
-        return _bind(ort, session, values, _fixed_outputs(schema, model.dims), env)
+        bound = None if not bindable else _bind(ort, session, values, _fixed_outputs(schema, model.dims), env)
+        return bound or _bind_plain(session, feed, env)
 
     return Prepared(load=load, bind=bind)
 
@@ -117,7 +116,7 @@ def _checked(model: Model, ort: Any) -> tuple[Schema, Feed]:  # noqa: ANN401 - t
 
 def _session_options(model: Model, ort: Any) -> Any:  # noqa: ANN401 - the runtime's module, its SessionOptions
     options = ort.SessionOptions()
-    options.log_severity_level = ERRORS_ONLY
+    options.log_severity_level = QUIET
     valid = [
         name for name in dir(options) if not name.startswith("_") and not callable(getattr(type(options), name, None))
     ]
@@ -181,11 +180,11 @@ def _bind(
     values: Mapping[str, Any],
     outputs: Mapping[str, tuple[tuple[int, ...], str] | None],
     env: Mapping[str, str | None],
-) -> Up:
+) -> Up | None:
     """Bind inputs and outputs, so that an execution is the runtime's work alone.
 
-    An output whose declared shape is wrong (exporters write such models) is left to the runtime to
-    allocate, as are those without a fixed shape.
+    Outputs without a fixed shape are left to the runtime to allocate. None where the runtime does not run
+    it so: it holds bound outputs to their declared shapes, and exporters declare wrong ones.
     """
     import numpy as np
 
@@ -200,21 +199,19 @@ def _bind(
                 name, ort.OrtValue.ortvalue_from_shape_and_type(fixed[0], np.dtype(fixed[1]), "cpu")
             )
     try:
-        session.run_with_iobinding(binding)
-    except Exception:  # noqa: BLE001 - its exceptions share no class; a real fault is raised again by the next run
-        for name in outputs:
-            binding.bind_output(name, "cpu")
+        for _ in range(2):  # the second meets the outputs of the first
+            session.run_with_iobinding(binding)
+    except Exception:  # noqa: BLE001 - its exceptions share no class; a real fault is raised again without binding
+        return None
 
-    def latest() -> dict[str, np.ndarray[Any, Any]]:
-        return {name: np.array(each) for name, each in zip(outputs, binding.copy_outputs_to_cpu(), strict=True)}
+    def latest() -> dict[str, Any]:
+        return {name: _copied(each) for name, each in zip(outputs, binding.copy_outputs_to_cpu(), strict=True)}
 
     return Up(function=session.run_with_iobinding, args=(binding,), outputs=latest, env=env)
 
 
 def _bind_plain(session: Any, feed: Feed, env: Mapping[str, str | None]) -> Up:  # noqa: ANN401 - an InferenceSession
-    """Run without binding: strings cannot be bound, so they are converted in every execution."""
-    import numpy as np
-
+    """Run without binding: strings cannot be bound, and a bound sequence grows with every execution."""
     arrays = dict(feed.arrays)
     names = [output.name for output in session.get_outputs()]
     kept: list[Any] = []
@@ -222,10 +219,16 @@ def _bind_plain(session: Any, feed: Feed, env: Mapping[str, str | None]) -> Up: 
     def execute() -> None:
         kept[:] = session.run(names, arrays)
 
-    def latest() -> dict[str, np.ndarray[Any, Any]]:
-        return {name: np.array(each) for name, each in zip(names, kept, strict=True)}
+    def latest() -> dict[str, Any]:
+        return {name: _copied(each) for name, each in zip(names, kept, strict=True)}
 
     return Up(function=execute, args=(), outputs=latest, env=env)
+
+
+def _copied(output: Any) -> Any:  # noqa: ANN401 - an array, a list of arrays of a sequence, a dict of a map
+    import copy
+
+    return copy.deepcopy(output)
 
 
 def _stamp(path: str, external: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
