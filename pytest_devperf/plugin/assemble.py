@@ -12,6 +12,7 @@ from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
 from pytest_devperf.measure.round import Round, Stretch
 from pytest_devperf.metric import LATENCY, Metric, time_metric
+from pytest_devperf.plugin.outcome import is_strict_xpass
 from pytest_devperf.plugin.start import CaseStart
 from pytest_devperf.record.caution import RunFacts, own_cautions
 from pytest_devperf.record.measurement import (
@@ -25,6 +26,8 @@ from pytest_devperf.record.record import DeviceRecord, Measurement, Outcome, Rec
 from pytest_devperf.sensor.summary import summarise
 
 if TYPE_CHECKING:
+    import pytest
+
     from pytest_devperf.plugin.ledger import Entry
     from pytest_devperf.target.device import Device
 
@@ -72,14 +75,21 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
 
 def _outcome(entry: Entry) -> tuple[Outcome, str | None]:
     """The test's own outcome, and the reason where it did not pass."""
-    failed = next((report for report in entry.reports if report.failed), None)
+    failed = next((report for report in entry.reports if report.failed and not is_strict_xpass(report)), None)
     if failed is not None:
-        return ("failed" if failed.when == "call" else "error"), failed.longreprtext.strip().rpartition("\n")[2] or None
+        return ("failed" if failed.when == "call" else "error"), _reason(failed)
     skipped = next((report for report in entry.reports if report.skipped), None)
     if skipped is not None:
         longrepr = skipped.longrepr
         return "skipped", str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "") or None
     return "passed", None
+
+
+def _reason(report: pytest.TestReport) -> str | None:
+    """The first line of what a failed test says."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash is not None else report.longreprtext
+    return text.strip().partition("\n")[0] or None
 
 
 def _workload(first: CaseStart | None) -> WorkloadRecord:

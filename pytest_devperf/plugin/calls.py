@@ -43,17 +43,22 @@ class Calls:
         if meter is None:
             return (yield)
         restore = measured_whole(item, meter) if not takes_fixture(item) else None
+        problem: DevperfError | None = None
+        result = None
         try:
             result = yield
             meter.finish()
-        except Unsupported as unsupported:
-            meter.start.unsupported = str(unsupported)
-            pytest.skip(str(unsupported))
         except DevperfError as error:
-            pytest.fail(str(error), pytrace=False)
+            problem = error
         finally:
             if restore is not None:
                 item.obj = restore  # type: ignore[attr-defined] # functions have one
+        if isinstance(problem, Unsupported):
+            meter.start.unsupported = str(problem)
+            pytest.skip(str(problem))
+        if problem is not None:
+            # Its own sentence says what happened; a traceback through the plugin would bury it.
+            pytest.fail(str(problem), pytrace=False)
         return result
 
 

@@ -241,7 +241,7 @@ class Campaign:
         strict = self.options.fail_on_missing
         if strict is None:
             strict = self._deselected == 0
-        if missing and strict:
+        if strict and any(missing.values()):
             session.testsfailed += 1
         if self.keeper.failed or self.keeper.nothing_compared(self.ledger) or self._nothing_ran():
             session.testsfailed += 1

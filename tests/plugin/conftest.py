@@ -1,0 +1,150 @@
+"""Small suites run by a real pytest, most of them on a device made of arithmetic."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+VIRTUAL_DEVICE = '''
+"""A device made of arithmetic: `devperf_time.json` says how long things take on it, in ns."""
+
+import itertools
+import json
+import pathlib
+from contextlib import contextmanager
+
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.target.device import Device
+from pytest_devperf.target.target import Memory
+
+
+class VirtualClock:
+    def __init__(self):
+        self.ns = 0
+
+    def now_ns(self):
+        self.ns += 100
+        return self.ns
+
+    def sleep(self, seconds):
+        self.ns += int(seconds * 1e9)
+
+
+class VirtualRunner:
+    load_ns = 2_000_000
+
+    def __init__(self, clock, script, name, process):
+        self.clock, self.script, self.name = clock, script, name
+        self.wobble = itertools.cycle((0, 1, 2, 3, 4))
+        self.layout = (0, 2, 1, 3, 1, 0, 2)[process % 7] / 1000
+
+    def run(self, iterations, inner_loops):
+        base = self.script.get(self.name, self.script.get("*", 1_000_000))
+        samples = [round(base * (1 + self.layout + next(self.wobble) / 500)) for _ in range(iterations)]
+        self.clock.ns += sum(samples)
+        return samples
+
+    def anchor(self):
+        return 50_000 + next(self.wobble)
+
+    def memory(self, iterations):
+        return Memory(baseline=50 << 20, loaded=60 << 20, peak=70 << 20, disposed=50 << 20)
+
+    def result(self):
+        return self.value
+
+
+class VirtualTarget:
+    def __init__(self, clock, script):
+        self.clock, self.script = clock, script
+        self.device = Device(kind="virtual", model=script.get("model", "one"), cores=8, memory_gib=8)
+
+    def look(self):
+        facts = self.script.get("context", {})
+        return Context(at_ns=self.clock.now_ns(), anchor="virtual", **facts)
+
+    @contextmanager
+    def start(self, workload, process):
+        function = workload.function
+        value = function(*workload.args, **workload.kwargs)
+        runner = VirtualRunner(self.clock, self.script, getattr(function, "__name__", "*"), process)
+        runner.value = value
+        yield runner
+
+
+CLOCK = VirtualClock()
+
+
+def pytest_devperf_clock(config):
+    return CLOCK
+
+
+def pytest_devperf_make_target(config, spec):
+    if spec != "virtual":
+        return None
+    path = pathlib.Path(config.rootpath, "devperf_time.json")
+    return VirtualTarget(CLOCK, json.loads(path.read_text()) if path.exists() else {})
+'''
+
+
+class Suite:
+    """A user's folder with tests in it, on the virtual device."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path: Path = pytester.path
+        pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+        pytester.makeconftest(VIRTUAL_DEVICE)
+
+    def takes(self, **ns: object) -> None:
+        """Say how long functions take on the device, in ns, and what its context is."""
+        (self.path / "devperf_time.json").write_text(json.dumps(ns))
+
+    def run(self, *args: str) -> pytest.RunResult:
+        """Run on the virtual device."""
+        return self.pytester.runpytest_inprocess("--devperf-target=virtual", *args)
+
+    def run_here(self, *args: str) -> pytest.RunResult:
+        """Run on this machine, in a process of its own; cautions of a busy machine are accepted."""
+        return self.pytester.runpytest_subprocess(
+            "-p", "no:randomly", "--devperf-cooldown=off", "--devperf-accept=contended", *args
+        )
+
+    def document(self, name: str = "run.json") -> dict[str, object]:
+        """Read a run document."""
+        return json.loads((self.path / name).read_text())
+
+    def saved(self) -> list[Path]:
+        """List the saved runs."""
+        return sorted((self.path / ".devperf").rglob("*.json"))
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> Suite:
+    return Suite(pytester)
+
+
+TWO_CASES = """
+def fast():
+    return 1
+
+def slow():
+    return 2
+
+def test_fast(devperf):
+    assert devperf(fast) == 1
+
+def test_slow(devperf):
+    assert devperf(slow) == 2
+
+def test_ordinary():
+    pass
+"""
+
+
+@pytest.fixture
+def two_cases(suite: Suite) -> Suite:
+    suite.pytester.makepyfile(test_two=TWO_CASES)
+    return suite

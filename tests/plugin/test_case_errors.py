@@ -1,0 +1,123 @@
+"""What a test does wrong ends in one clear sentence, and leaves the other cases unharmed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Suite
+
+WRONG = {
+    "a generator in a plain call": (
+        """
+        def numbers():
+            yield 1
+        def test_it(devperf):
+            devperf(numbers)
+        """,
+        "*numbers makes a generator*devperf.stream*",
+    ),
+    "a second unnamed call": (
+        """
+        def test_it(devperf):
+            devperf(len, [])
+            devperf(len, [])
+        """,
+        "*'latency' is measured a second time in one test: name the second measurement*",
+    ),
+    "a value that is no number": (
+        """
+        def test_it(devperf):
+            devperf.record("boxes", float("nan"))
+        """,
+        "*devperf.record('boxes', nan) is not a finite number*",
+    ),
+    "a hostile metric name": (
+        """
+        def test_it(devperf):
+            devperf.measure("../x", len, [])
+        """,
+        "*'../x' cannot name a metric: use letters*",
+    ),
+    "a model that is not there": (
+        """
+        def test_it(devperf):
+            devperf.model("nowhere.onnx")
+        """,
+        "*no model at *nowhere.onnx: give a path relative to the test file*",
+    ),
+    "a command line in one text": (
+        """
+        def test_it(devperf):
+            devperf.command("ls -l")
+        """,
+        "*devperf.command takes a list of arguments: split the command line*",
+    ),
+    "the fixture by another way": (
+        """
+        import pytest
+        @pytest.fixture
+        def mine(request):
+            return request.getfixturevalue("devperf")
+        def test_it(mine):
+            mine(len, [])
+        """,
+        "*devperf cannot be asked for with request.getfixturevalue*",
+    ),
+}
+
+
+@pytest.mark.parametrize("measuring", [True, False], ids=["measuring", "once"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_case_fails_with_its_sentence(suite: Suite, wrong: str, measuring: bool) -> None:
+    source, sentence = WRONG[wrong]
+    suite.pytester.makepyfile(test_wrong=source, test_right="def test_right(devperf): devperf(len, [])")
+    arguments = ("--devperf", "--devperf-processes=1") if measuring else ()
+    result = suite.run(*arguments)
+    assert result.ret == 1
+    outcomes = result.parseoutcomes()
+    assert outcomes["passed"] == 1
+    assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 1
+    result.stdout.fnmatch_lines([sentence])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "sentence"),
+    [
+        ("round=3", "*test_it*knows no 'round'; it takes *rounds*"),
+        ("rounds=0", "*test_it*(rounds=0): must be at least 1*"),
+        ("tolerance=3", "*test_it*(tolerance=3): write X% or METRIC=X%, with the % sign*"),
+        ("processes=9, rounds=3", "*test_it*every process start takes at least one round*"),
+        ("id=''", "*test_it*give a text that is not empty*"),
+        ("order='sequential'", "*test_it*knows no 'order'*"),
+    ],
+)
+def test_a_wrong_marker_is_a_usage_error_that_names_the_test(suite: Suite, keywords: str, sentence: str) -> None:
+    suite.pytester.makepyfile(
+        test_marker=f"""
+        import pytest
+        @pytest.mark.devperf({keywords})
+        def test_it(devperf):
+            devperf(len, [])
+        """
+    )
+    result = suite.run("--devperf")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([sentence])
+
+
+def test_two_cases_of_one_name_are_refused(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        test_twins="""
+        import pytest
+        @pytest.mark.devperf(id="same")
+        def test_a(devperf): devperf(len, [])
+        @pytest.mark.devperf(id="same")
+        def test_b(devperf): devperf(len, [])
+        """
+    )
+    result = suite.run("--devperf")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*both called 'same'*"])
