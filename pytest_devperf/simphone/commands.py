@@ -6,55 +6,10 @@ A pure table of functions: words and state in, text and new fields of the state 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_devperf.simphone import dumps
-from pytest_devperf.simphone.mishap import Mishap
-from pytest_devperf.simphone.personality import Personality
-from pytest_devperf.simphone.physics import State
-
-FAILED = 255
-"""What `cmd` returns where a service says -1."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One call of a command, and all it may look at."""
-
-    words: tuple[str, ...]
-    """Its arguments, without its own name."""
-    person: Personality
-    mishap: Mishap
-    state: State
-    serial: str
-    used_kib: int = 0
-    """Space taken on the phone's storage."""
-    memory: Callable[[int], tuple[int, int, int] | None] = lambda _pid: None
-    """Process id -> (PSS, RSS, swapped PSS) in KiB; None where there is no such process."""
-
-    def shifted(self) -> Asked:
-        """The same call without its first word."""
-        return Asked(
-            words=self.words[1:],
-            person=self.person,
-            mishap=self.mishap,
-            state=self.state,
-            serial=self.serial,
-            used_kib=self.used_kib,
-            memory=self.memory,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What the caller sees, and what becomes of the phone."""
-
-    out: str = ""
-    err: str = ""
-    code: int = 0
-    change: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the state that are other from now on."""
+from pytest_devperf.simphone import activity, dumps
+from pytest_devperf.simphone.asked import FAILED, Answer, Asked
 
 
 def answer(name: str, asked: Asked) -> Answer:
@@ -109,7 +64,7 @@ def _cmd(asked: Asked) -> Answer:
         "battery": _battery_service,
         "power": _power_service,
         "thermalservice": _thermal_service,
-        "package": _package,
+        "package": activity.package,
         "settings": _settings,
     }
     if service in services and not (service == "thermalservice" and asked.person.thermal is None):
@@ -136,15 +91,6 @@ def _thermal_service(asked: Asked) -> Answer:
     if words == ("reset",):
         return Answer(change={"status_override": None})
     return Answer(out="Thermal service commands:\n  override-status STATUS\n  reset\n", code=FAILED)
-
-
-def _package(asked: Asked) -> Answer:
-    verb = asked.words[0] if asked.words else ""
-    if verb in {"install", "uninstall", "install-create", "install-commit"}:
-        return Answer(out="Success\n")
-    if verb in {"list", "path"}:
-        return Answer(out="", code=0 if verb == "list" else 1)
-    return Answer(err=f"Unknown command: {verb}\n", code=FAILED)
 
 
 def _getprop(asked: Asked) -> Answer:
@@ -211,25 +157,21 @@ def _df(asked: Asked) -> Answer:
     return Answer(out=dumps.format_df(asked.used_kib + total // 3, total, full=asked.mishap.disk_full))
 
 
-def _am(asked: Asked) -> Answer:
-    verb = asked.words[0] if asked.words else ""
-    if verb in {"start", "start-activity", "startservice", "instrument"}:
-        return Answer(err="Error type 3\nError: Activity class does not exist.\n", code=1)
-    return Answer()
-
-
 COMMANDS: Mapping[str, Callable[[Asked], Answer]] = {
-    "am": _am,
+    "am": activity.am,
     "cmd": _cmd,
     "df": _df,
     "dumpsys": _dumpsys,
     "getprop": _getprop,
     "id": lambda _asked: Answer(out="uid=2000(shell) gid=2000(shell) groups=2000(shell) context=u:r:shell:s0\n"),
     "input": _input,
-    "logcat": lambda _asked: Answer(out="--------- beginning of main\n"),
+    "log": activity.log,
+    "logcat": activity.logcat,
+    "monkey": activity.monkey,
     "nproc": lambda asked: Answer(out=f"{asked.person.body.cores}\n"),
-    "package": _package,
-    "pm": _package,
+    "package": activity.package,
+    "pidof": activity.pidof,
+    "pm": activity.package,
     "setprop": _setprop,
     "settings": _settings,
     "svc": _svc,

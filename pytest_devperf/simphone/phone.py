@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from typing import Any, final
@@ -44,6 +44,8 @@ class SimPhone:
         self.life = Life(personality_named(personality), mishap_named(mishap), speed)
         self.own_serial = "SIM" + hashlib.sha256(f"{personality}/{unit}".encode()).hexdigest()[:9].upper()
         """What `ro.serialno` says."""
+        self.clock = SimClock(self.life)
+        """A clock whose sleep lets the time pass on this phone instead; one for all who ask."""
         self.server_port = 0
         """Port of the adb server that knows it; 0 while there is none."""
         self._sandbox = Sandbox()
@@ -96,11 +98,6 @@ class SimPhone:
         return self.life.look()
 
     @property
-    def clock(self) -> SimClock:
-        """A clock whose sleep lets the time pass on this phone instead."""
-        return SimClock(self.life)
-
-    @property
     def commands_run(self) -> int:
         """Shell commands that it has begun."""
         return self._services.commands_run
@@ -116,6 +113,16 @@ class SimPhone:
     def slow_down(self, factor: float) -> None:
         """Make all work on it take this many times as long: a regression to be found."""
         self.life.slow_down(factor)
+
+    def install_app(self, app: str, program: Sequence[str]) -> None:
+        """Install an app: `am start` runs a program of this machine.
+
+        Args:
+            app: Its package name, `com.example.bench`.
+            program: The program and its arguments. Extras given to `am start` are in its environment, and what
+                it prints goes to the phone's log.
+        """
+        self._services.apps.install(app, program)
 
     def leave(self, seconds: float | None = None) -> None:
         """Drop its link, for some seconds or for good."""

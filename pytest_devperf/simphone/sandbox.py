@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_devperf.simphone.commands import COMMANDS
 from pytest_devperf.simphone.translate import WRITABLE, sed_script
+from pytest_devperf.simphone.usage import belonging_to
 
 STUB = """#!/bin/sh
 # Hands its words to the simulated phone and prints what the phone answers.
@@ -64,7 +65,7 @@ class Sandbox:
         self.base = Path(os.path.realpath(tempfile.mkdtemp(prefix="devperf-sim-")))
         self.root = self.base / "phone"
         self.control = self.base / "control"
-        self._shown: dict[str, str] = {}
+        self._shown: dict[str, tuple[str, tuple[int, int] | None]] = {}
         for folder in (*WRITABLE, "/system/bin", "/vendor/lib64", "/sys", "/proc", "/data/app"):
             (self.root / folder.lstrip("/")).mkdir(parents=True, exist_ok=True)
         sdcard = self.root / "sdcard"
@@ -98,12 +99,13 @@ class Sandbox:
 
         Args:
             files: Path below the phone's root -> text.
-            anew: Write also what has not changed, in case a command wrote over it.
+            anew: See also whether a command wrote over one, and write it again.
         """
         for name, text in files.items():
-            if anew or self._shown.get(name) != text:
+            shown, written = self._shown.get(name, ("", None))
+            if shown != text or (anew and _written(self.root / name) != written):
                 self.put(self.root / name, text)
-                self._shown[name] = text
+                self._shown[name] = (text, _written(self.root / name))
 
     def put(self, where: Path, text: str) -> None:
         """Replace one file as a whole."""
@@ -120,24 +122,13 @@ class Sandbox:
 
     def end_processes(self) -> None:
         """End what still runs here, each by its process id."""
-        for pid in self._left_running():
+        for pid in belonging_to(f"DEVPERF_SIM_CONTROL={self.control}"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def remove(self) -> None:
         """Take everything away."""
         shutil.rmtree(self.base, ignore_errors=True)
-
-    def _left_running(self) -> list[int]:
-        """Processes that say in their environment that they belong to this sandbox."""
-        import psutil
-
-        mine = []
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error, OSError):  # gone meanwhile, or somebody else's
-                if process.environ().get("DEVPERF_SIM_CONTROL") == str(self.control):
-                    mine.append(process.pid)
-        return mine
 
     def _write_stubs(self) -> None:
         for name in (*COMMANDS, OWN_WORDS):
@@ -150,3 +141,12 @@ class Sandbox:
         path = self.programs / name
         path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
+
+
+def _written(where: Path) -> tuple[int, int] | None:
+    """What tells that a file was written since: its number and its time; None where it is gone."""
+    try:
+        facts = where.lstat()
+    except OSError:
+        return None
+    return facts.st_ino, facts.st_mtime_ns

@@ -9,8 +9,10 @@ import os
 from collections.abc import Awaitable
 from pathlib import Path
 
+from pytest_devperf.simphone.apps import Apps
+from pytest_devperf.simphone.asked import Answer, Asked
 from pytest_devperf.simphone.command import Command
-from pytest_devperf.simphone.commands import Asked, answer
+from pytest_devperf.simphone.commands import answer
 from pytest_devperf.simphone.daemon import Daemon, Service, Stream
 from pytest_devperf.simphone.dumps import sys_files
 from pytest_devperf.simphone.life import Life
@@ -19,6 +21,7 @@ from pytest_devperf.simphone.sandbox import OWN_WORDS, Sandbox
 from pytest_devperf.simphone.shell import Ground, serve_shell
 from pytest_devperf.simphone.sync import Files, serve_sync
 from pytest_devperf.simphone.translate import is_writable, locate
+from pytest_devperf.simphone.usage import cpu_s, memory_kib
 
 TICK_S = 0.1
 """How often the shown clocks and temperatures follow the state while commands run: a loop on the phone that
@@ -44,6 +47,8 @@ class Services:
         self.daemon = Daemon(self._banner(), self.find, life.mishap)
         self.commands_run = 0
         """Shell commands begun so far."""
+        self.apps = Apps(sandbox, self._began, self._ended)
+        """What is installed."""
         self._reverses = Reverses()
         self._running: set[int] = set()
         self._unwatched: list[Command] = []
@@ -150,7 +155,7 @@ class Services:
         """CPU time that our commands used since the last tick, over the tick."""
         used_s = 0.0
         for pid in tuple(self._running):
-            spent_s = _cpu_s(pid)
+            spent_s = cpu_s(pid)
             used_s += max(0.0, spent_s - self._cpu_s.get(pid, spent_s))
             self._cpu_s[pid] = spent_s
         return used_s / TICK_S
@@ -183,13 +188,24 @@ class Services:
             state=self.life.look(),
             serial=self.serial,
             used_kib=self.sandbox.used_kib() if name == "df" else 0,
-            memory=_memory_kib,
+            memory=memory_kib,
+            apps=self.apps.processes,
+            log=self.apps.log,
         )
         said = answer(name, asked)
+        self._carry_out(said)
+        return said.out, said.err, said.code
+
+    def _carry_out(self, said: Answer) -> None:
         if said.change:
             self.life.change(**said.change)
             self.refresh()
-        return said.out, said.err, said.code
+        if said.logged is not None:
+            self.apps.log = said.logged
+        if said.stop is not None:
+            self.apps.stop(said.stop)
+        if said.launch is not None:
+            self.spawn(self.apps.run(said.launch, said.extras))
 
     def _own_answer(self, words: list[str]) -> tuple[str, str, int]:
         cores = self.life.person.body.cores
@@ -229,27 +245,3 @@ class Services:
             "features": ",".join(person.features),
         }
         return "device::" + "".join(f"{key}={value};" for key, value in facts.items())
-
-
-def _cpu_s(pid: int) -> float:
-    """CPU time of a command and of all it started, ended ones included."""
-    import psutil
-
-    total_s = 0.0
-    with contextlib.suppress(psutil.Error):
-        top = psutil.Process(pid)
-        for process in (top, *top.children(recursive=True)):
-            with contextlib.suppress(psutil.Error):
-                total_s += sum(process.cpu_times()[:4])  # own and ended children's, user and system
-    return total_s
-
-
-def _memory_kib(pid: int) -> tuple[int, int, int] | None:
-    """Memory of a real process."""
-    import psutil
-
-    try:
-        sizes = psutil.Process(pid).memory_full_info()
-    except psutil.Error:
-        return None
-    return getattr(sizes, "pss", sizes.rss) // 1024, sizes.rss // 1024, getattr(sizes, "swap", 0) // 1024

@@ -1,0 +1,47 @@
+"""`devperf sim`: a phone in the foreground."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+
+import adbutils
+import pytest
+
+from pytest_devperf.cli import main
+
+SIM = [sys.executable, "-c", "import sys; from pytest_devperf.cli import main; sys.exit(main())", "sim"]
+
+
+def test_it_tells_how_to_connect_and_ends_with_ctrl_c(adb_server):
+    with subprocess.Popen([*SIM, "--personality=motorola"], stdout=subprocess.PIPE, text=True) as process:
+        address = re.search(r"127\.0\.0\.1:\d+", process.stdout.readline()).group()
+
+        said = adb_server.connect(address)
+        client = adbutils.AdbClient(host="127.0.0.1", port=adb_server.port)
+        model = client.device(serial=address).shell("getprop ro.product.model")
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+        adb_server.disconnect(address)
+
+    assert "connected to" in said
+    assert model == "moto g power"
+    assert f"connect {address}" in rest
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("option", ["--personality=nokia", "--mishap=meteorite", "--speed=0"])
+def test_a_name_or_speed_that_cannot_be_is_a_usage_error(capsys, option):
+    assert main(["sim", option]) == 4
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_list_names_every_personality_and_mishap(capsys):
+    from pytest_devperf.simphone import MISHAPS, PERSONALITIES
+
+    assert main(["sim", "--list"]) == 0
+
+    text = capsys.readouterr().out
+    assert all(name in text for name in (*PERSONALITIES, *MISHAPS))
