@@ -11,6 +11,7 @@ VERBS = {
     "list": "devices and labels of a store; -v every run",
     "show": "one run: its cases, metrics and surroundings",
     "compare": "runs with earlier ones: the plugin's verdicts, from files and stores alone",
+    "sim": "a simulated phone, until Ctrl-C, for adb to connect to",
 }
 """Every verb with what it does; the order is that of `devperf --help`."""
 
