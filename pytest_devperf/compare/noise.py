@@ -1,0 +1,113 @@
+"""What unchanged code comes to when it is measured again and again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from msgspec.structs import replace as with_fields
+
+from pytest_devperf import stats
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.verdict import Judged, judge, tolerance_of
+from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.record.record import Confirmation, Measurement, Record
+
+STEP_PCT = 0.5
+"""Recommended tolerances are whole steps: more digits than a spread of a few repetitions has would pretend."""
+
+FEWEST = 2
+"""Repetitions of which one can be compared with another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """How far one metric of unchanged code strays."""
+
+    metric: str
+    unit: str
+    repetitions: int
+    centre: float
+    """Median of the repetitions' headline values, in `unit`."""
+    spread_pct: float
+    """Their range, in percent of the centre."""
+    comparisons: int
+    """Repetitions that were held against the one before them."""
+    suspects: int
+    """Of these, how many were beyond the threshold."""
+    false_alarms: int
+    """Of these, how many would have failed a test; the repetition after it served as the confirmation."""
+    detectable_pct: float | None
+    """The smallest change that such comparisons find, the median over them."""
+    tolerance_pct: float
+    """The least tolerance, in steps of half a percent, under which no repetition is a suspect."""
+
+
+def noise(records: Sequence[Record], policy: Policy) -> tuple[Noise, ...]:
+    """Sum the repetitions of one case up, metric by metric.
+
+    Args:
+        records: Unchanged code, in the order they were taken; those that did not pass are left out.
+        policy: The rule that is tried on them.
+
+    Returns:
+        One per metric that at least two repetitions hold.
+    """
+    passed = [record for record in records if record.outcome == "passed"]
+    names = dict.fromkeys(each.name for record in passed for each in record.metrics if each.name not in TOLD_ONLY)
+    found = []
+    for name in names:
+        held = [(record, each) for record in passed for each in record.metrics if each.name == name]
+        usable = [(record, each) for record, each in held if each.robust]
+        if len(usable) >= FEWEST:
+            found.append(_of_metric(usable, policy))
+    return tuple(found)
+
+
+def _of_metric(held: Sequence[tuple[Record, Measurement]], policy: Policy) -> Noise:
+    centres = [each.robust for _, each in held if each.robust is not None]
+    centre = stats.median(centres)
+    judged = [_judged(held, place, policy) for place in range(1, len(held))]
+    detectable = [one.change.detectable_pct for one in judged if one.change.detectable_pct is not None]
+    worst_pct = max(100 * abs(after - before) / abs(before) for before, after in pairwise(centres))
+    least_pct = 100 * tolerance_of(held[0][1], policy)
+    beyond = any(one.change.verdict in {"suspect", "regressed", "improved"} for one in judged)
+    return Noise(
+        metric=held[0][1].name,
+        unit=held[0][1].unit,
+        repetitions=len(held),
+        centre=centre,
+        spread_pct=100 * (max(centres) - min(centres)) / abs(centre),
+        comparisons=len(judged),
+        suspects=sum(one.change.verdict in {"suspect", "regressed"} for one in judged),
+        false_alarms=sum(one.change.verdict == "regressed" for one in judged),
+        detectable_pct=stats.median(detectable) if detectable else None,
+        tolerance_pct=max(least_pct, math.ceil(worst_pct / STEP_PCT) * STEP_PCT) if beyond else least_pct,
+    )
+
+
+def _judged(held: Sequence[tuple[Record, Measurement]], place: int, policy: Policy) -> Judged:
+    """Hold a repetition against the one before it; the one after it confirms, else nothing does."""
+    (before_record, before), (record, now) = held[place - 1], held[place]
+    identity = record.run_context.anchor
+    same_anchor = identity is not None and before_record.run_context.anchor == identity
+    if place + 1 < len(held):
+        again = held[place + 1][1]
+        confirmation = Confirmation(
+            process=again.process, samples_ns=again.samples_ns, samples=again.samples, anchor_ns=again.anchor_ns
+        )
+        return judge(
+            with_fields(now, confirmation=confirmation),
+            [before],
+            policy,
+            same_anchor=same_anchor,
+            starts=record.processes,
+        )
+    alone = replace(policy, confirm=False)
+    judged = judge(now, [before], alone, same_anchor=same_anchor, starts=record.processes)
+    if judged.change.verdict != "regressed" or not policy.confirm:
+        return judged
+    # What was not measured again is a suspect, not an alarm.
+    return replace(judged, change=with_fields(judged.change, verdict="suspect", stopped_by="unconfirmed"))

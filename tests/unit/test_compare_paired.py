@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from rule_samples import ANCHOR, few, record, round_of, timed
+
+from pytest_devperf.compare.noise import noise
+from pytest_devperf.compare.paired import ROUNDS_EACH, differences, judge_paired, turns
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.record.measurement import derive
+from pytest_devperf.sensor.context import RunContext
+
+POLICY = Policy()
+
+
+def in_turns(old_ns: float, slower: float, drift_per_round: float = 0.0):
+    """Rounds of both codes in the order of `turns` on a machine that drifts steadily."""
+    rows: dict[str, list] = {"A": [], "B": []}
+    at = 0
+    for pair in range(6):
+        for code in turns(pair):
+            centre = old_ns * (1 + drift_per_round * at) * (1 + slower if code == "B" else 1)
+            rows[code].append(round_of(centre, old_ns / 1000))
+            at += 1
+    return tuple(
+        derive(replace(timed([1e6]), samples_ns=tuple(rows[code]), process=tuple(range(len(rows[code])))))
+        for code in "AB"
+    )
+
+
+@pytest.mark.parametrize("pair", range(4))
+def test_both_codes_take_as_many_rounds_and_stand_next_to_each_other(pair) -> None:
+    order = turns(pair)
+    assert order.count("A") == order.count("B") == ROUNDS_EACH
+    assert all({first, second} == {"A", "B"} for first, second in zip(order[::2], order[1::2], strict=True))
+
+
+def test_a_steady_drift_cancels_between_both_codes() -> None:
+    old, new = in_turns(1e6, slower=0.0, drift_per_round=0.01)
+    assert abs(sum(differences(old.samples_ns, new.samples_ns))) < 0.01
+    assert judge_paired(old, new, POLICY).verdict == "within_noise"
+
+
+@pytest.mark.parametrize(("slower", "verdict"), [(0.05, "regressed"), (-0.05, "improved"), (0.015, "within_noise")])
+def test_a_change_beyond_spread_and_tolerance_is_one(slower, verdict) -> None:
+    found = judge_paired(*in_turns(1e6, slower=slower), POLICY)
+    assert found.verdict == verdict
+    assert found.delta_pct == pytest.approx(100 * slower)
+    assert found.baseline == pytest.approx(1.0)
+    assert found.decided_by == "tolerance"
+
+
+def test_differences_that_scatter_widen_the_bound() -> None:
+    old, _ = in_turns(1e6, slower=0.0)
+    rows = [round_of(1e6 * (1.0 if place % 2 else 1.1), 100.0) for place in range(len(old.process))]
+    found = judge_paired(old, replace(old, samples_ns=tuple(rows)), POLICY)
+    assert (found.verdict, found.decided_by) == ("within_noise", "iqr")
+
+
+def test_two_pairs_of_rounds_are_shown_only() -> None:
+    old, new = (timed([1e6 * ratio]) for ratio in (1, 2))
+    assert judge_paired(old, new, POLICY).verdict == "inconclusive"
+
+
+def test_paired_samples_that_are_none_are_incomparable() -> None:
+    old, new = in_turns(1e6, slower=0.0)
+    assert judge_paired(old, replace(new, samples_ns=()), POLICY).verdict == "incomparable"
+    assert judge_paired(replace(old, samples_ns=()), new, POLICY).verdict == "incomparable"
+
+
+# -- unchanged code, again and again ----------------------------------------------------------------
+
+
+def repeated(*floors):
+    return [record(timed([floor, 1.001 * floor, 1.002 * floor])) for floor in floors]
+
+
+def test_quiet_repetitions_recommend_the_tolerance_there_is() -> None:
+    (found,) = noise(repeated(1e6, 1.001e6, 1.002e6), POLICY)
+    assert (found.repetitions, found.comparisons, found.suspects, found.false_alarms) == (3, 2, 0, 0)
+    assert found.tolerance_pct == 2.0
+    assert found.spread_pct == pytest.approx(0.2, abs=0.01)
+    assert found.detectable_pct == pytest.approx(2.0, abs=0.1)
+
+
+def test_a_level_that_lasts_is_a_false_alarm_and_recommends_a_tolerance_that_holds_it() -> None:
+    (found,) = noise(repeated(1e6, 1.051e6, 1.051e6, 1.05e6), POLICY)
+    assert (found.suspects, found.false_alarms, found.tolerance_pct) == (1, 1, 5.5)
+    (tolerant,) = noise(repeated(1e6, 1.051e6, 1.051e6, 1.05e6), Policy(tolerance={"*": found.tolerance_pct / 100}))
+    assert tolerant.suspects == 0
+
+
+def test_a_level_that_does_not_come_back_is_a_suspect_alone() -> None:
+    (found,) = noise(repeated(1e6, 1.05e6, 1e6), POLICY)
+    assert (found.suspects, found.false_alarms) == (1, 0)
+    (last,) = noise(repeated(1e6, 1e6, 1.05e6), POLICY)
+    assert (last.suspects, last.false_alarms) == (1, 0)
+
+
+def test_the_anchor_is_used_where_it_is_the_same_throughout() -> None:
+    levels = ((1e6, 5000), (1.05e6, 5250), (1.05e6, 5250))
+    anchored = [
+        record(timed([floor] * 3, anchors_ns=at), run_context=RunContext(anchor=ANCHOR)) for floor, at in levels
+    ]
+    assert noise(anchored, POLICY)[0].false_alarms == 0
+    assert noise(anchored, Policy(anchor=False))[0].false_alarms == 1
+
+
+def test_every_metric_that_was_measured_twice_is_summed_up() -> None:
+    both = record(timed([1e6] * 3), few([10.0] * 3))
+    assert [each.metric for each in noise([both, both, record(timed([1e6] * 3), outcome="failed")], POLICY)] == [
+        "latency",
+        "peak_memory",
+    ]
+    assert noise([both], POLICY) == ()
