@@ -6,7 +6,7 @@ from pytest_devperf.compare.estimate import NotSamples
 from pytest_devperf.compare.gate import serving, unlike_metric
 from pytest_devperf.compare.history import Baseline
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.verdict import CONFIRM_SHARE, baseline_side, floor_of, threshold, tolerance_of
+from pytest_devperf.compare.threshold import CONFIRM_SHARE, baseline_side, floor_of, threshold, tolerance_of
 from pytest_devperf.record.record import Measurement
 
 

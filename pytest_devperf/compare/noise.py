@@ -11,7 +11,8 @@ from msgspec.structs import replace as with_fields
 
 from pytest_devperf import stats
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.verdict import Judged, judge, tolerance_of
+from pytest_devperf.compare.threshold import tolerance_of
+from pytest_devperf.compare.verdict import Judged, judge
 from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.record.record import Confirmation, Measurement, Record
 

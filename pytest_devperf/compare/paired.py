@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pytest_devperf import stats
 from pytest_devperf.compare.estimate import FEWEST_ROUNDS, NotSamples, estimate
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.verdict import tolerance_of
+from pytest_devperf.compare.threshold import tolerance_of
 from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.record.record import Change, Measurement, Verdict
 

@@ -23,7 +23,16 @@ from pytest_devperf.compare.estimate import (
     estimate_confirmation,
     history,
 )
-from pytest_devperf.compare.policy import DEFAULT_TOLERANCE, MEMORY_FLOOR_MIB, Policy
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.threshold import (
+    CONFIRM_SHARE,
+    Bound,
+    baseline_side,
+    beyond,
+    floor_of,
+    threshold,
+    tolerance_of,
+)
 from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.record.record import Change, Measurement, Verdict
 
@@ -34,14 +43,6 @@ START_TEST_CHANCE = 0.005
 
 GAP_FACTOR = 2.0
 """How many times the largest gap between starts a change must exceed where the t-test has too few of them."""
-
-TICKS = 2.0
-"""Steps of the clock within which two readings are the same."""
-
-CONFIRM_SHARE = 0.5
-"""Part of the threshold a confirmation must find again: the first look was chosen for being high, the second is
-not.
-"""
 
 VETO_SHARE = 0.5
 """Part of the tolerance by which the anchor-normalised change must exceed zero."""
@@ -62,14 +63,6 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """How far a value may be off before it is a suspect."""
-
-    value: float
-    decided_by: Literal["iqr", "tolerance", "tick"]
-
-
-@dataclass(frozen=True, slots=True)
 class _Sides:
     """Both sides of one metric, in raw units."""
 
@@ -87,63 +80,6 @@ class _Sides:
     anchored: bool
     timed: bool
     """Whether values are times in ns."""
-
-
-def tolerance_of(measurement: Measurement, policy: Policy) -> float:
-    """Choose the tolerance of a metric: by its name, its family, its kind (`memory`), `*`, or the default."""
-    family = measurement.name.partition(".")[0]
-    for name in (measurement.name, family, measurement.kind, "*"):
-        if name in policy.tolerance:
-            return policy.tolerance[name]
-    return DEFAULT_TOLERANCE[measurement.kind]
-
-
-def floor_of(measurement: Measurement) -> float:
-    """Give the absolute floor of a metric's threshold, in its unit: memory alone has one."""
-    return MEMORY_FLOOR_MIB if measurement.kind == "memory" else 0.0
-
-
-def widest(iqr: float, tolerated: float, tick: float) -> Bound:
-    """Choose the largest bound, and say which it is."""
-    value = max(iqr, tolerated, TICKS * tick)
-    if value == iqr and iqr > 0:
-        return Bound(value, "iqr")
-    return Bound(value, "tolerance" if value == tolerated else "tick")
-
-
-def threshold(base: Side, other: Estimate | None, *, tolerance: float, floor: float, policy: Policy) -> Bound:
-    """Compute the threshold between a baseline and one run.
-
-    Args:
-        base: The baseline.
-        other: The run; None: what the baseline alone makes of it (the early-pass bound).
-        tolerance: As a fraction.
-        floor: Absolute floor, in the values' unit.
-        policy: Its rule; under `iqr` only the IQRs count.
-    """
-    iqr = max(base.iqr, other.iqr) if other is not None else base.iqr
-    if policy.rule == "iqr":
-        return Bound(iqr, "iqr")
-    tick = max(base.tick, other.tick) if other is not None else base.tick
-    return widest(iqr, max(tolerance * abs(base.robust), floor), tick)
-
-
-def baseline_side(befores: Sequence[Measurement], planned: int | None, policy: Policy, *, anchor: bool = True) -> Side:
-    """Combine a metric's saved runs, each cut to its first rounds where fewer are planned now.
-
-    Args:
-        befores: The metric in every run that serves, not empty.
-        planned: Rounds planned of the candidate; None: no cut.
-        policy: Which IQR is the run's own.
-        anchor: Whether the anchor may be used.
-
-    Raises:
-        NotSamples: A run holds samples that are none.
-    """
-    return history(
-        [estimate(before, rounds=_cut(before, planned), iqr=policy.iqr, anchor=anchor) for before in befores],
-        higher=befores[0].better == "higher",
-    )
 
 
 def judge(
@@ -237,15 +173,6 @@ def _stopped(sides: _Sides, bound: Bound, policy: Policy, *, one_start: bool) ->
     return "anchor" if vetoed(sides, bound, sides.sign, second=second) else None
 
 
-def beyond(value: float, base: float, bound: float, sign: int) -> bool:
-    """Tell whether a value lies beyond a bound, upwards for sign 1, downwards for -1.
-
-    Written as `value > base + bound`, the very form of the early-pass bound, so that rounding cannot tell
-    them apart.
-    """
-    return value > base + bound if sign > 0 else value < base - bound
-
-
 def _found_again(sides: _Sides, policy: Policy) -> bool:
     assert sides.confirmation is not None
     again = threshold(sides.base, sides.confirmation, tolerance=sides.tolerance, floor=sides.floor, policy=policy)
@@ -302,12 +229,6 @@ def _few(sides: _Sides) -> str | None:
         if not side.judgeable:
             return f"{word} holds too few {'rounds' if sides.candidate.iterations else 'values'} to judge by"
     return None
-
-
-def _cut(before: Measurement, planned: int | None) -> int | None:
-    """Give the rounds that count of a baseline: its first ones, where fewer are planned now."""
-    own = before.planned_rounds or len(before.process)
-    return planned if before.kind == "rounds" and planned and planned < own else None
 
 
 def _too_slow(slow: Measurement, *, now: bool) -> str:
