@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 
+from pytest_devperf.errors import StoreError
+from pytest_devperf.record.record import DeviceRecord, Run
+
 _LONGEST = 48
 """Characters kept of a word: device folder, label folder and file name stay together far below the 255
 bytes of a name and leave room under the 260 characters of a Windows path."""
@@ -14,6 +17,8 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("
 
 Source: Microsoft, "Naming Files, Paths, and Namespaces".
 """
+
+_SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 
 _TIMED = re.compile(r"\A(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ)(?:\.(\d+))?-[\w-]+\.json\Z", re.ASCII)
 
@@ -43,13 +48,31 @@ def safe_name(text: str) -> str:
     return f"{name or 'label'}-{digest}" if name.partition(".")[0] not in _RESERVED else f"label-{digest}"
 
 
-def time_name(taken_at: str) -> str:
-    """Spell a time so that it may stand in a file name everywhere and sorts by age.
+def device_name(device: DeviceRecord) -> str:
+    """Name the folder of a device: words for people, and the fingerprint that counts."""
+    words = (slug(device.kind), slug(device.model or device.soc or "unknown"), safe_name(device.fingerprint))
+    return "-".join(word for word in words if word)
 
-    >>> time_name("2026-11-29T20:15:03Z")
-    '2026-11-29T20-15-03Z'
+
+def file_name(run: Run, newest: str | None) -> str:
+    """Name a run's file after its time, and after the newest one of its label where that is no later.
+
+    So the order of names is the order of saving, with two saves in one second or a clock that was set back too.
+
+    Args:
+        run: The run.
+        newest: Name of the newest file of its label.
+
+    Raises:
+        StoreError: Its time is none.
     """
-    return taken_at.replace(":", "-")
+    if not _SECOND.match(run.taken_at):
+        raise StoreError(f"a run taken at {run.taken_at!r} cannot be kept", "a time is written 2026-11-29T20:15:03Z")
+    stamp, count = f"{run.taken_at[:19].replace(':', '-')}Z", 0
+    latest = age_of(newest) if newest else None
+    if latest is not None and latest[0] >= stamp:
+        stamp, count = latest[0], latest[1] + 1
+    return f"{stamp}{f'.{count}' if count else ''}-{re.sub(r'[^A-Za-z0-9]', '', run.id)[:12] or 'run'}.json"
 
 
 def age_of(name: str) -> tuple[str, int] | None:

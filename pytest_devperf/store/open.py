@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_devperf.errors import UsageError
 from pytest_devperf.store.store import Store
 
 DEFAULT = ".devperf"
@@ -18,15 +17,17 @@ def open_store(spec: str | None, rootdir: str | Path) -> Store:
     """Make the store that a spec names; nothing is read or written yet.
 
     Args:
-        spec: A folder, absolute or below `rootdir`; None: the default one.
+        spec: A folder, absolute or below `rootdir`, or a URL that fsspec knows; None: the default folder.
         rootdir: What a relative folder starts from.
 
     Raises:
-        UsageError: It names something that is no folder.
+        UsageError: Nothing installed speaks the URL's protocol.
     """
     spec = spec or DEFAULT
     if _URL.match(spec):
-        raise UsageError(f"--devperf-store={spec} is not a folder", "only folders can keep runs in this version")
+        from pytest_devperf.store.remote import RemoteStore
+
+        return RemoteStore(spec)
     from pytest_devperf.store.folder import FolderStore
 
     return FolderStore(Path(rootdir) / Path(spec.removeprefix("file://")).expanduser())

@@ -81,7 +81,7 @@ def test_a_comparison_imports_no_pytest(store, make_run):
         (["compare", "main", "--to", "x", "--accept", "nonsense"], "no refusing caution is called 'nonsense'"),
         (["show", "nowhere"], "no label and no run is called 'nowhere' in"),
         (["show", "nowhere.json"], "there is no file nowhere.json"),
-        (["list", "--store", "s3://bucket"], "--devperf-store=s3://bucket"),
+        (["list", "--store", "s3://bucket"], "the store s3://bucket"),
     ],
 )
 def test_a_wrong_call_exits_4_and_says_what_is_right(store, capsys, words, told):

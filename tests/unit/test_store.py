@@ -120,7 +120,7 @@ def test_labels_that_look_alike_to_a_file_system_are_different(store, one, other
     store.save(a_run(one, id="1"))
     store.save(a_run(other, id="2"))
 
-    folders = [path.name.lower() for path in (store.path / store.paths(FINGERPRINT, one)[0].parent.parent).iterdir()]
+    folders = [path.name.lower() for path in (store.path / store.places(FINGERPRINT, one)[0][0]).iterdir()]
     assert len(set(folders)) == 2
     assert [run.id for run in store.runs(FINGERPRINT, one)] == ["1"]
 
@@ -191,7 +191,7 @@ def test_a_damaged_label_does_not_stand_in_the_way_of_another(store):
 
 def test_stray_files_are_left_alone(store):
     name = Path(store.save(a_run(id="r1"))).name
-    folder = store.paths(FINGERPRINT, "main")[0].parent
+    folder = store.path.joinpath(*store.places(FINGERPRINT, "main")[0][:-1])
     for stray in (
         "notes.txt",
         f"{name}~",
@@ -226,6 +226,20 @@ def test_a_label_that_no_document_can_hold_is_refused(store):
     with pytest.raises(StoreError, match="cannot be written down"):
         store.save(a_run("caf\udce9"))
     assert not store.path.exists()
+
+
+@pytest.mark.parametrize("taken_at", ["", "yesterday", "29.11.2026"])
+def test_a_run_whose_time_is_none_is_refused_since_nobody_would_find_it(store, taken_at):
+    with pytest.raises(StoreError, match="cannot be kept"):
+        store.save(a_run(taken_at=taken_at))
+    assert not store.path.exists()
+
+
+@pytest.mark.parametrize("taken_at", ["2026-11-29T20:15:03.123456Z", "2026-11-29T20:15:03+00:00"])
+def test_other_spellings_of_a_time_are_found_again(store, taken_at):
+    store.save(a_run(taken_at=taken_at))
+
+    assert len(store.runs(FINGERPRINT, "main")) == 1
 
 
 def test_a_run_that_cannot_be_written_as_json_leaves_nothing(store):

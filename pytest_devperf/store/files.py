@@ -1,0 +1,183 @@
+"""Runs as files, wherever files can be listed, read and written whole.
+
+`<kind>-<model>-<fingerprint>/<label>/<time>-<id>.json`: names help people to find their way; what a file
+holds is what counts. Files that are not named like a run (editor backups, notes, half-written temporary
+files) are left alone.
+"""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace as changed
+
+from pytest_devperf.errors import StoreError
+from pytest_devperf.record.codec import RunHead, decode, decode_heads, encode
+from pytest_devperf.record.record import Document, Run
+from pytest_devperf.store.naming import age_of, device_name, file_name, safe_name
+from pytest_devperf.store.store import Shelf
+
+Place = tuple[str, ...]
+"""Names of folders, and of a file at last, below the store's own."""
+
+README = """\
+# Performance runs
+
+Kept by pytest-devperf: one JSON file per run, `<device>/<label>/<time>-<id>.json`, with every raw sample.
+
+Should this folder be committed?
+
+* Yes, if the same devices are used by everybody who compares: a lab phone, a fixed CI machine. Baselines
+  then travel with the code they belong to. Files are only ever added, so branches merge without conflict.
+* No, if everybody compares on a machine of their own: add the folder to `.gitignore`. Runs of another
+  device are never compared with yours, and raw samples make the repository grow.
+
+Deleting a file forgets that run, deleting a folder forgets the label. `devperf list` shows what is here.
+"""
+
+
+class FileStore(ABC):
+    """What all stores made of files do alike."""
+
+    @abstractmethod
+    def check_writable(self) -> None:
+        """Find out before anything is measured whether a run could be kept; leaves no trace.
+
+        Raises:
+            StoreError: It could not, and why.
+        """
+
+    @abstractmethod
+    def folders(self, place: Place) -> Sequence[str]:
+        """List the folders in a folder, sorted; nothing where there is none."""
+
+    @abstractmethod
+    def files(self, place: Place) -> Sequence[str]:
+        """List the files in a folder; nothing where there is none."""
+
+    @abstractmethod
+    def read(self, place: Place) -> bytes:
+        """Read a file.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+
+    @abstractmethod
+    def put(self, run: Run, shelf: Place, data: bytes) -> str:
+        """Write a run into a folder, whole or not at all, named by `name_in`; tell where it lies.
+
+        Raises:
+            StoreError: It cannot be written; nothing is left behind.
+        """
+
+    @abstractmethod
+    def where(self, place: Place) -> str:
+        """Spell a place as errors and listings show it."""
+
+    def save(self, run: Run) -> str:
+        """Keep a run and tell where it lies; it sorts as the newest of its label, whatever the clock says.
+
+        Raises:
+            StoreError: It has no label, or cannot be written; nothing is left behind.
+        """
+        label = run.label
+        if not label:
+            raise StoreError("a run without a label cannot be kept", "name one with --devperf-save LABEL")
+        if label != label.encode(errors="replace").decode():  # bytes that are no UTF-8, from a command line
+            raise StoreError(f"the label {label!a} cannot be written down", "choose another with --devperf-save LABEL")
+        run = changed(run, id=run.id or secrets.token_hex(4))
+        file_name(run, None)  # refuses before anything is touched
+        return self.put(run, (device_name(run.device), safe_name(label)), encode(Document(runs=(run,))))
+
+    def name_in(self, run: Run) -> str:
+        """Name a run's file among those of its label that are there now."""
+        places = self.places(run.device.fingerprint, run.label or "")
+        return file_name(run, places[0][-1] if places else None)
+
+    def shelves(self) -> Sequence[Shelf]:
+        """List devices and labels, sorted; empty where there is no store yet.
+
+        Raises:
+            StoreError: The newest run of a label is corrupt or foreign; it is named.
+        """
+        found: dict[tuple[str, str], Shelf] = {}
+        for place, count in self._newest():
+            head = _only(decode_heads(self.read(place), self.where(place)), self.where(place))
+            key = head.device.fingerprint, head.label or ""
+            other = found.get(key)  # a device whose folder was renamed has two
+            found[key] = Shelf(
+                device=head.device,
+                label=key[1],
+                runs=count + (other.runs if other else 0),
+                newest=max(head.taken_at, other.newest if other else ""),
+            )
+        return tuple(
+            sorted(
+                found.values(),
+                key=lambda each: (each.device.kind, each.device.model or "", each.device.fingerprint, each.label),
+            )
+        )
+
+    def runs(self, fingerprint: str, label: str, *, newest: bool = False) -> Sequence[Run]:
+        """Read the runs of a label of a device, newest first.
+
+        Args:
+            fingerprint: The device.
+            label: The label.
+            newest: Read no further than the newest generation.
+
+        Raises:
+            StoreError: A file is corrupt or foreign; it is named, and no older one takes its place.
+        """
+        found: list[Run] = []
+        for place in self.places(fingerprint, label):
+            data, path = self.read(place), self.where(place)
+            if newest and found:
+                generation = _only(decode_heads(data, path), path).generation
+                if generation is None or generation != found[0].generation:
+                    break
+            run = _only(decode(data, path).runs, path)
+            if (run.device.fingerprint, run.label) != (fingerprint, label):
+                raise StoreError(f"{path} holds a run of another device or label", "move it back or delete it")
+            found.append(run)
+        return tuple(found)
+
+    def places(self, fingerprint: str, label: str) -> Sequence[Place]:
+        """List the files of a label of a device, newest first."""
+        ending = f"-{safe_name(fingerprint)}"
+        shelves = ((device, safe_name(label)) for device in self.folders(()) if device.endswith(ending))
+        return sorted((place for shelf in shelves for place in self._runs_in(shelf)), key=_age, reverse=True)
+
+    def _newest(self) -> Iterator[tuple[Place, int]]:
+        """Find the newest file of every label of every device, and how many there are."""
+        for device in self.folders(()):
+            for label in self.folders((device,)):
+                files = self._runs_in((device, label))
+                if files:
+                    yield files[0], len(files)
+
+    def _runs_in(self, shelf: Place) -> Sequence[Place]:
+        """List the runs of a label's folder, newest first."""
+        return sorted(((*shelf, name) for name in self.files(shelf) if age_of(name)), key=_age, reverse=True)
+
+
+_One = TypeVar("_One", Run, RunHead)
+
+
+def _only(runs: Sequence[_One], where: str) -> _One:
+    """Take the single run of a stored file.
+
+    Raises:
+        StoreError: It holds none or several.
+    """
+    if len(runs) != 1:
+        raise StoreError(f"{where} holds {len(runs)} runs where a store keeps one per file", "move it out of the store")
+    return runs[0]
+
+
+def _age(place: Place) -> tuple[str, int]:
+    return age_of(place[-1]) or ("", 0)

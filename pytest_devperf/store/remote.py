@@ -1,0 +1,133 @@
+"""Runs behind any URL that fsspec knows: object stores, ssh, WebDAV, memory."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from pytest_devperf.errors import StoreError, UsageError
+from pytest_devperf.record.record import Run
+from pytest_devperf.store.files import README, FileStore, Place
+
+
+class RemoteStore(FileStore):
+    """Runs behind a URL.
+
+    There are no locks there: two saves at the same moment both stay, and the later one of a second is the
+    one with the greater id. A run is written beside its place and moved there, so that nobody reads a half.
+
+    Args:
+        url: As fsspec spells it: `s3://bucket/folder`, `sftp://host/folder`, `memory://folder`.
+
+    Raises:
+        UsageError: fsspec or the package for this kind of URL is not installed, or the URL is none.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Find who speaks the URL's protocol; nothing is read or written yet."""
+        self.url = url.rstrip("/")
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError:
+            raise UsageError(
+                f"the store {url} needs fsspec", "install pytest-devperf[remote], or name a folder"
+            ) from None
+        try:
+            found: tuple[Any, str] = url_to_fs(self.url)
+        except (ImportError, ValueError, OSError) as error:
+            raise UsageError(f"the store {url} cannot be used ({error})", "install what it names") from error
+        self._system, root = found
+        self._root = root.rstrip("/")
+
+    def __str__(self) -> str:
+        """The URL, as errors and listings show it."""
+        return self.url
+
+    def check_writable(self) -> None:
+        """Write a file and remove it again.
+
+        Raises:
+            StoreError: It could not, and why.
+        """
+        probe = self._at((f".probe-{secrets.token_hex(4)}.tmp",))
+        with self._told("written"):
+            self._system.makedirs(self._root, exist_ok=True)
+            self._system.pipe_file(probe, b"?")
+            self._system.rm_file(probe)
+
+    def folders(self, place: Place) -> Sequence[str]:
+        """List the folders in a folder, sorted."""
+        return sorted(name for name, kind in self._entries(place) if kind == "directory")
+
+    def files(self, place: Place) -> Sequence[str]:
+        """List the files in a folder."""
+        return [name for name, kind in self._entries(place) if kind != "directory"]
+
+    def read(self, place: Place) -> bytes:
+        """Read a file.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        with self._told("read", place):
+            data: bytes = self._system.cat_file(self._at(place))
+        return data
+
+    def where(self, place: Place) -> str:
+        """Give the URL of a place."""
+        return "/".join((self.url, *place))
+
+    def put(self, run: Run, shelf: Place, data: bytes) -> str:
+        """Write a run beside its place and move it there.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        place = (*shelf, self.name_in(run))
+        self._replace(place, data)
+        with suppress(StoreError):  # never at the cost of the run that was just kept
+            if "README.md" not in self.files(()):
+                self._replace(("README.md",), README.encode())
+        return self.where(place)
+
+    def _replace(self, place: Place, data: bytes) -> None:
+        *folders, name = place
+        temporary = self._at((*folders, f".{name}.{secrets.token_hex(4)}.tmp"))
+        with self._told("written", place):
+            self._system.makedirs(self._at(tuple(folders)), exist_ok=True)
+            try:
+                self._system.pipe_file(temporary, data)
+                self._system.mv(temporary, self._at(place))
+            except BaseException:
+                with suppress(Exception):
+                    self._system.rm_file(temporary)
+                raise
+
+    def _entries(self, place: Place) -> Sequence[tuple[str, str]]:
+        """List a folder as (name, kind); nothing where there is none."""
+        folder = self._at(place)
+        with self._told("read", place):
+            self._system.invalidate_cache()  # others write there too
+            try:
+                found = self._system.ls(folder, detail=True)
+            except FileNotFoundError:
+                return ()
+        names = [(str(each["name"]).rstrip("/"), str(each["type"])) for each in found]
+        # An object store lists a folder's own marker among its contents.
+        return [(name.rpartition("/")[2], kind) for name, kind in names if name.strip("/") != folder.strip("/")]
+
+    def _at(self, place: Place) -> str:
+        return "/".join((self._root, *place))
+
+    @contextmanager
+    def _told(self, what: str, place: Place = ()) -> Iterator[None]:
+        """Turn whatever a file system of somebody else's raises into an error with a next step."""
+        try:
+            yield
+        except Exception as error:
+            words = str(error) or type(error).__name__
+            raise StoreError(
+                f"{self.where(place)} cannot be {what} ({words})", "check the URL, the network and your credentials"
+            ) from error

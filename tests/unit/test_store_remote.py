@@ -1,0 +1,153 @@
+"""A store behind a URL keeps the same promises as a folder."""
+
+from __future__ import annotations
+
+import sys
+import uuid
+
+import pytest
+
+from pytest_devperf.errors import StoreError, UsageError
+from pytest_devperf.record.record import DeviceRecord, Run
+from pytest_devperf.store.generation import generation_for
+from pytest_devperf.store.open import open_store
+from pytest_devperf.store.remote import RemoteStore
+
+fsspec = pytest.importorskip("fsspec")
+
+HOST = DeviceRecord(fingerprint="0123456789ab", kind="host", model="Board")
+FINGERPRINT = HOST.fingerprint
+
+
+def a_run(label="main", taken_at="2026-11-29T20:15:03Z", **fields) -> Run:
+    fields.setdefault("generation", taken_at)
+    return Run(label=label, taken_at=taken_at, devperf_version="0.1.0", device=HOST, **fields)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return open_store(f"memory://{uuid.uuid4().hex}/kept/", tmp_path)
+
+
+def everything(store):
+    return fsspec.filesystem("memory").find(store.url.removeprefix("memory://"))
+
+
+def test_a_saved_run_comes_back(store):
+    run = a_run(id="r1")
+
+    assert store.save(run) == f"{store}/host-board-0123456789ab/main/2026-11-29T20-15-03Z-r1.json"
+    assert store.runs(FINGERPRINT, "main") == (run,)
+    assert [(shelf.device, shelf.label, shelf.runs) for shelf in store.shelves()] == [(HOST, "main", 1)]
+
+
+def test_a_store_that_is_not_there_yet_is_empty(store):
+    assert store.shelves() == ()
+    assert store.runs(FINGERPRINT, "main") == ()
+
+
+def test_the_first_save_leaves_a_note(store):
+    store.save(a_run())
+
+    assert any(path.endswith("/README.md") for path in everything(store))
+
+
+def test_saves_of_one_second_all_stay_in_their_order(store):
+    for number in range(5):
+        store.save(a_run(id=f"r{number}"))
+
+    assert [run.id for run in store.runs(FINGERPRINT, "main")] == ["r4", "r3", "r2", "r1", "r0"]
+
+
+def test_only_the_newest_generation_is_taken_when_it_is_wanted(store):
+    store.save(a_run(id="old"))
+    generation = generation_for(store, FINGERPRINT, "main", append=False, taken_at="2026-11-29T20:15:03Z")
+    store.save(a_run(id="new", generation=generation))
+
+    assert [run.id for run in store.runs(FINGERPRINT, "main", newest=True)] == ["new"]
+
+
+def test_a_damaged_newest_run_is_named(store):
+    store.save(a_run())
+    path = store.save(a_run(taken_at="2026-11-30T00:00:00Z"))
+    fsspec.filesystem("memory").pipe_file(path.removeprefix("memory://"), b"{")
+
+    with pytest.raises(StoreError, match="2026-11-30T00-00-00Z"):
+        store.runs(FINGERPRINT, "main")
+
+
+def test_half_written_files_are_left_alone(store):
+    path = store.save(a_run()).removeprefix("memory://")
+    fsspec.filesystem("memory").pipe_file(f"{path}.1234.tmp", b"{")
+
+    assert len(store.runs(FINGERPRINT, "main")) == 1
+
+
+def test_checking_leaves_no_file(store):
+    store.check_writable()
+
+    assert everything(store) == []
+
+
+class Closed(fsspec.AbstractFileSystem):
+    """A bucket that may be listed and not written."""
+
+    protocol = "closed"
+    moved = False
+
+    def ls(self, path, detail=True, **kwargs):
+        raise FileNotFoundError(path)
+
+    def pipe_file(self, path, value, mode="overwrite", **kwargs):
+        raise PermissionError("403 Forbidden")
+
+
+class Full(Closed):
+    """A server that takes files and cannot move them."""
+
+    protocol = "full"
+    removed: list[str] = []  # noqa: RUF012 - the test reads it
+
+    def pipe_file(self, path, value, mode="overwrite", **kwargs):
+        pass
+
+    def mv(self, path1, path2, recursive=False, maxdepth=None, **kwargs):
+        raise OSError("507 Insufficient Storage")
+
+    def rm_file(self, path):
+        self.removed.append(path)
+
+
+@pytest.fixture(autouse=True)
+def _protocols():
+    fsspec.register_implementation("closed", Closed, clobber=True)
+    fsspec.register_implementation("full", Full, clobber=True)
+
+
+def test_a_refused_write_says_where_and_why():
+    store = RemoteStore("closed://bucket/kept")
+
+    for attempt in (store.check_writable, lambda: store.save(a_run())):
+        with pytest.raises(
+            StoreError, match=r"closed://bucket/kept.* cannot be written \(403 Forbidden\): check the URL"
+        ):
+            attempt()
+
+
+def test_a_write_that_fails_half_way_is_cleared_away():
+    with pytest.raises(StoreError, match="507 Insufficient Storage"):
+        RemoteStore("full://bucket").save(a_run())
+
+    assert [path.endswith(".tmp") for path in Full.removed] == [True]
+
+
+def test_a_protocol_that_nothing_installed_speaks_is_named():
+    with pytest.raises(UsageError, match=r"the store nonsense://x cannot be used \(Protocol not known"):
+        open_store("nonsense://x", ".")
+
+
+def test_without_fsspec_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+
+    with pytest.raises(UsageError, match=r"needs fsspec: install pytest-devperf\[remote\]"):
+        open_store("s3://bucket/runs", ".")
