@@ -1,0 +1,82 @@
+"""Print how often verdicts are wrong: `python -m benchmarks.verdicts`.
+
+Seeded arithmetic on virtual devices: the same command prints the same table on every machine. Nothing is
+written. The numbers that the documents quote come from here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from benchmarks.verdicts.devices import KINDS
+from benchmarks.verdicts.table import by_device, laid_out, overview
+from benchmarks.verdicts.trial import OURS, Score, trial
+
+PEERS_EVERY = 4
+"""Peers and parts of our rule are tried in every fourth trial: their rates are large, a few cases show them."""
+
+Task = tuple[str, int, bool]
+"""Device, seed, whether everything is tried or the default rule alone."""
+
+
+def options(argv: list[str]) -> argparse.Namespace:
+    """Read the command line."""
+    names = [kind.name for kind in KINDS]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.verdicts", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="first seed; each trial takes the next one")
+    parser.add_argument("--trials", type=int, default=40, help="machines of every kind, each with a suite of 16 cases")
+    parser.add_argument("--quick", action="store_true", help="4 machines of every kind")
+    parser.add_argument("--devices", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--saved", type=int, choices=(1, 2, 3, 4, 5), default=1, help="saved runs in the baseline")
+    parser.add_argument("--only-default", action="store_true", help="leave peers and variants out")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
+    parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes to use")
+    return parser.parse_args(argv)
+
+
+def run_task(task: Task, *, saved: int) -> tuple[str, dict[str, Score]]:
+    """Run one trial; the function that the worker processes call."""
+    name, seed, everything = task
+    ours = OURS if everything else {"devperf": OURS["devperf"]}
+    return name, trial(name, seed, saved, with_peers=everything, ours=ours)
+
+
+def gather_scores(tasks: list[Task], *, saved: int, workers: int) -> dict[str, dict[str, Score]]:
+    """Run all trials and add their scores up: rule -> device -> score."""
+    totals: dict[str, dict[str, Score]] = {}
+    with ProcessPoolExecutor(max_workers=workers) as pool:
+        for name, scores in pool.map(partial(run_task, saved=saved), tasks, chunksize=2):
+            for rule, score in scores.items():
+                totals.setdefault(rule, {}).setdefault(name, Score()).add(score)
+    return totals
+
+
+def main(argv: list[str]) -> int:
+    """Run the trials and print the tables."""
+    chosen = options(argv)
+    trials = 4 if chosen.quick else chosen.trials
+    tasks = [
+        (name, chosen.seed + index, not chosen.only_default and index % PEERS_EVERY == 0)
+        for index in range(trials)
+        for name in chosen.devices
+    ]
+    began = time.monotonic()
+    totals = gather_scores(tasks, saved=chosen.saved, workers=chosen.workers)
+    took_s = time.monotonic() - began
+    print(
+        f"{len(chosen.devices)} kinds of device, {trials} machines of each with 16 cases, seeds from {chosen.seed}, "
+        f"{chosen.saved} saved run{'s' if chosen.saved > 1 else ''} ({took_s:.0f} s)\n"
+    )
+    print(laid_out(overview(totals), markdown=chosen.markdown))
+    print("\nThe default rule, device by device:\n")
+    print(laid_out(by_device(totals["devperf"]), markdown=chosen.markdown))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

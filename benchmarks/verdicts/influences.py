@@ -1,0 +1,325 @@
+"""What slows a machine down: one class per kind of disturbance, all of them arithmetic.
+
+An influence holds a state that moves with virtual time. Its `factor` multiplies the time of everything
+that runs on the machine, the anchor kernel too; 1.0 is the undisturbed machine. State lives on between
+process starts and sessions, so heat that one case leaves behind is felt by the next one.
+
+The numbers given to the influences stand in `devices`, where a device is put together.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class Influence(Protocol):
+    """One cause of slowness."""
+
+    factor: float
+    """How much longer everything takes now; 1.0 is undisturbed."""
+
+    def wake(self, draw: random.Random) -> None:
+        """Begin a session after hours or a night of idling."""
+        ...
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:
+        """Let time pass.
+
+        Args:
+            seconds: How much.
+            load: 1.0 while something is measured or started, 0.0 while the machine waits.
+            draw: Source of chance.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class Boost:
+    """A turbo clock that an idle machine has and a busy one loses (DVFS boost that decays)."""
+
+    gain: float
+    """How much slower the machine is without the boost, as a fraction."""
+    decay_s: float
+    """Time constant of losing it under load."""
+    recovery_s: float
+    """Time constant of getting it back when idle."""
+    spent: float = 0.0
+    """0: full boost, 1: none left."""
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """An idle night restores the boost, up to what the system does in the background."""
+        self.spent = 0.2 * draw.random()
+        self.factor = 1 + self.gain * self.spent
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - deterministic
+        """Approach no boost under load and full boost when idle."""
+        goal, scale = (1.0, self.decay_s) if load > 0 else (0.0, self.recovery_s)
+        self.spent = goal + (self.spent - goal) * math.exp(-seconds / scale)
+        self.factor = 1 + self.gain * self.spent
+
+
+@dataclass(slots=True)
+class Steps:
+    """A governor that jumps between clock steps at times of its own."""
+
+    levels: tuple[float, ...]
+    """Slowness of each step."""
+    weights: tuple[float, ...]
+    """How often each is chosen."""
+    stay_s: float
+    """Mean stay on one step."""
+    left_s: float = 0.0
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Choose a step."""
+        self.factor = draw.choices(self.levels, self.weights)[0]
+        self.left_s = draw.expovariate(1 / self.stay_s)
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - blind to load
+        """Jump when the stay is over."""
+        self.left_s -= seconds
+        if self.left_s <= 0:
+            # Exponential stays have no memory, so one draw covers any number of jumps in between.
+            self.wake(draw)
+
+
+@dataclass(slots=True)
+class Heat:
+    """Temperature that rises under load and makes the clock fall above a limit."""
+
+    rise_s: float
+    """Time constant of warming and cooling."""
+    limit: float
+    """Temperature above which the clock falls; 0 is the idle machine, 1 one under lasting load."""
+    slope: float
+    """Slowness per unit of temperature above the limit."""
+    ambient: float = 0.0
+    """Spread of the surrounding temperature between sessions (standard deviation, same unit)."""
+    start: float = 0.0
+    """Temperature a session begins with: heat left over from what came before."""
+    start_spread: float = 0.0
+    around: float = 0.0
+    level: float = 0.0
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Take the surroundings of another session."""
+        self.around = draw.gauss(0, self.ambient)
+        self.level = self.around + max(0.0, draw.gauss(self.start, self.start_spread))
+        self.factor = 1 + self.slope * max(0.0, self.level - self.limit)
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - deterministic
+        """Approach the temperature that the load leads to."""
+        goal = self.around + load
+        self.level = goal + (self.level - goal) * math.exp(-seconds / self.rise_s)
+        self.factor = 1 + self.slope * max(0.0, self.level - self.limit)
+
+
+@dataclass(slots=True)
+class Fall:
+    """A clock that falls once, somewhere in a session, and stays down until the next one."""
+
+    chance: float
+    """Chance that it happens in a session."""
+    depth: float
+    """Slowness afterwards, as a fraction."""
+    within_s: float
+    """It happens at a time uniform in this span of the session."""
+    left_s: float = math.inf
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Stand the clock up again and decide about this session."""
+        self.factor = 1.0
+        self.left_s = draw.uniform(0, self.within_s) if draw.random() < self.chance else math.inf
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - the moment is drawn
+        """Fall when the moment has come."""
+        self.left_s -= seconds
+        if self.left_s <= 0:
+            self.factor = 1 + self.depth
+
+
+@dataclass(slots=True)
+class Bursts:
+    """Another program that comes and goes and takes cache, memory bandwidth and time."""
+
+    every_s: float
+    """Mean pause between bursts."""
+    lasts_s: float
+    """Mean length of a burst."""
+    low: float
+    high: float
+    """A burst makes everything slower by a fraction between these."""
+    on: bool = False
+    left_s: float = 0.0
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Begin in a pause or in a burst, as often as each is."""
+        self.on = draw.random() < self.lasts_s / (self.lasts_s + self.every_s)
+        self._draw(draw)
+
+    def _draw(self, draw: random.Random) -> None:
+        """Choose length and weight of what begins now."""
+        self.left_s = draw.expovariate(1 / (self.lasts_s if self.on else self.every_s))
+        self.factor = 1 + draw.uniform(self.low, self.high) if self.on else 1.0
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - blind to load
+        """Change between pause and burst."""
+        while seconds >= self.left_s:
+            seconds -= self.left_s
+            self.on = not self.on
+            self._draw(draw)
+        self.left_s -= seconds
+
+
+@dataclass(slots=True)
+class Drift:
+    """A level of its own for every session: another day, another room, other neighbours."""
+
+    spread: float
+    """Standard deviation of the level between sessions, relative."""
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Draw this session's level."""
+        self.factor = math.exp(draw.gauss(0, self.spread))
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:
+        """Stay."""
+
+
+@dataclass(slots=True)
+class Wander:
+    """Slowness that wanders and returns (an Ornstein-Uhlenbeck process): neighbours on a shared machine."""
+
+    spread: float
+    """Standard deviation in the long run, relative."""
+    return_s: float
+    """Time constant of returning."""
+    at: float = 0.0
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Draw from the long run."""
+        self.at = draw.gauss(0, self.spread)
+        self.factor = math.exp(self.at)
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - blind to load
+        """Take one exact step of the process."""
+        keep = math.exp(-seconds / self.return_s)
+        self.at = self.at * keep + draw.gauss(0, self.spread * math.sqrt(1 - keep * keep))
+        self.factor = math.exp(self.at)
+
+
+@dataclass(slots=True)
+class Trend:
+    """A machine that becomes slower all through a session (memory that fragments, a leak elsewhere)."""
+
+    per_minute: float
+    """Slowness gained per minute, as a fraction."""
+    most: float
+    """Slowness at which it ends."""
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Begin anew, not quite from nothing."""
+        self.factor = 1 + self.most * 0.2 * draw.random()
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - deterministic
+        """Become slower."""
+        self.factor = min(1 + self.most, self.factor + self.per_minute * seconds / 60)
+
+
+@dataclass(slots=True)
+class Power:
+    """A package power limit: a budget above the sustained power, used up under load (a laptop)."""
+
+    budget_s: float
+    """Seconds of load that a full budget lasts."""
+    refill: float
+    """Seconds of budget gained per idle second."""
+    depth: float
+    """Slowness once the budget is used up, as a fraction."""
+    wobble: float
+    """How far the limited clock swings around its mean, relative."""
+    left_s: float = 0.0
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """An idle machine has most of its budget."""
+        self.left_s = self.budget_s * draw.uniform(0.6, 1.0)
+        self.factor = 1.0
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:
+        """Use the budget under load, gain it when idle; below a fifth of it the clock goes down gradually."""
+        change = -seconds if load > 0 else seconds * self.refill
+        self.left_s = min(self.budget_s, max(0.0, self.left_s + change))
+        lack = 1 - min(1.0, self.left_s / (0.2 * self.budget_s))
+        self.factor = 1 + lack * (self.depth + draw.gauss(0, self.wobble))
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """What a process start draws and keeps: addresses, hash seed, page colours. Only the workload feels it."""
+
+    kind: str = "normal"
+    """`normal`, or `heavy`: one-sided with a long tail."""
+    spread: float = 0.0
+    """Standard deviation (normal) or scale (heavy), relative."""
+
+    def draw(self, draw: random.Random) -> float:
+        """Draw one start's factor."""
+        if self.kind == "heavy":
+            # A Lomax tail of index 3: half of all starts within 0.26 scales, one in 100 beyond 3.6 scales.
+            return 1 + self.spread * (draw.paretovariate(3.0) - 1)
+        return math.exp(draw.gauss(0, self.spread))
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """Where the system puts a new process; the anchor runs on the same core."""
+
+    slow_chance: float = 0.0
+    """Chance of the slow kind of core."""
+    slow_factor: float = 1.0
+    """How much longer everything takes there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texture:
+    """How the iterations within a round scatter."""
+
+    jitter: float = 0.004
+    """Standard deviation of the logarithm of an iteration's time."""
+    spike_chance: float = 0.01
+    """Chance that an iteration is hit by an interrupt, a collection, a context switch."""
+    spike_low: float = 0.05
+    spike_high: float = 0.5
+    """A spike adds a fraction between these."""
+    mode_gap: float = 0.0
+    """Distance of a second mode above the first, relative."""
+    mode_share: tuple[float, float] = (0.0, 0.0)
+    """Share of the second mode; each process start draws one between these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of device: what disturbs it, and how its iterations scatter."""
+
+    name: str
+    words: str
+    """What stands behind it, in one sentence."""
+    influences: tuple[Influence, ...] = ()
+    offsets: Offsets = field(default_factory=lambda: Offsets(spread=0.002))
+    """A fifth of a percent between process starts is what a well isolated machine still shows."""
+    cores: Cores = field(default_factory=Cores)
+    texture: Texture = field(default_factory=Texture)
+    tick_ns: float = 30.0
+    """Step of the clock; 30 ns is what reading a fast one costs."""

@@ -1,0 +1,219 @@
+"""A virtual device in time: machine, clock, target and runner, all arithmetic on a seed.
+
+The machine's state (heat, boost, drift) lives on virtual time and is shared by every case, process
+start and session; what a process start draws for itself (its layout) is felt by the workload alone, so
+the anchor kernel sees what the machine does and nothing of the layout.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from benchmarks.verdicts.influences import Influence, Kind
+from pytest_devperf.case.workload import Command, Workload
+from pytest_devperf.errors import Unsupported
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.target.device import Device
+from pytest_devperf.target.target import Memory
+
+START_S = 0.4
+"""A fresh interpreter with the test's imports."""
+
+ANCHOR_NS = 200_000.0
+"""Time of the fixed kernel on the undisturbed machine."""
+
+ANCHOR_JITTER = 0.006
+"""Standard deviation of one anchor reading."""
+
+ANCHOR_OFFSET = 0.003
+"""Standard deviation of the anchor between process starts: it has a layout of its own."""
+
+AFTER_ROUND = (0.02, 0.19)
+"""How much slower the anchor is right after something else used the caches."""
+
+LOAD_SPREAD = 0.06
+"""Scatter of a load, one-sided: files are read and code is compiled, now and then from a cold cache."""
+
+CHUNK_S = 0.05
+"""A long round feels the machine change this often."""
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VirtualCase:
+    """A workload with known truth."""
+
+    id: str
+    base_ns: float
+    """Time of one call on the undisturbed machine."""
+    sensitivity: float = 1.0
+    """How strongly it feels the machine's slowness, as an exponent; the anchor's is 1."""
+    load_ns: float | None = None
+    """Cost of bringing it up; None: nothing to load, and no memory is taken."""
+    peak_mib: float = 40.0
+    """Peak memory above the interpreter."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Machine:
+    """A device in time; `fork` it to try two futures."""
+
+    kind: Kind
+    draw: random.Random
+    noise: np.random.Generator
+    influences: list[Influence]
+    now_s: float = 0.0
+    slowness: float = 1.0
+
+    def fork(self) -> Machine:
+        """Copy it with all its state: both copies meet the same future."""
+        return copy.deepcopy(self)
+
+    def wake(self, away_s: float = 3600.0) -> None:
+        """Begin a session after the machine was left alone."""
+        self.now_s += away_s
+        for influence in self.influences:
+            influence.wake(self.draw)
+        self._gather()
+
+    def spend(self, seconds: float, load: float = 1.0) -> None:
+        """Let time pass, busy or idle."""
+        self.now_s += seconds
+        for influence in self.influences:
+            influence.advance(seconds, load, self.draw)
+        self._gather()
+
+    def _gather(self) -> None:
+        """Put all influences together."""
+        self.slowness = math.prod(influence.factor for influence in self.influences)
+
+
+def build(kind: Kind, seed: int) -> Machine:
+    """Build a machine of a kind; the same seed gives the same machine and the same future."""
+    draw = random.Random(f"{kind.name}/{seed}")
+    noise = np.random.Generator(np.random.SFC64(draw.getrandbits(63)))
+    return Machine(kind=kind, draw=draw, noise=noise, influences=[copy.copy(one) for one in kind.influences])
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualClock:
+    """The machine's time; sleeping lets it idle."""
+
+    machine: Machine
+
+    def now_ns(self) -> int:
+        """Read the machine's time."""
+        return int(self.machine.now_s * 1e9)
+
+    def sleep(self, seconds: float) -> None:
+        """Let the machine idle."""
+        self.machine.spend(seconds, load=0.0)
+
+
+@dataclass(slots=True, kw_only=True)
+class VirtualRunner:
+    """One process start of one case."""
+
+    machine: Machine
+    case: VirtualCase
+    level_ns: float
+    """Time of one call in this process on the undisturbed machine: truth, layout and core."""
+    core: float
+    anchor_ns: float
+    second_mode: float
+    """Share of iterations of the second kind."""
+    load_ns: int | None
+    tick_ns: float
+    after_round: bool = True
+
+    def run(self, iterations: int, inner_loops: int) -> list[float]:
+        """Run and time: (iterations,) ns each, inner loops divided out."""
+        machine, texture = self.machine, self.machine.kind.texture
+        noise = machine.noise
+        times = np.exp(noise.standard_normal(iterations) * texture.jitter)
+        hit = noise.random(iterations)
+        spikes = hit < texture.spike_chance
+        if spikes.any():
+            height = noise.uniform(texture.spike_low, texture.spike_high, iterations)
+            times[spikes] += height[spikes] / inner_loops
+        if texture.mode_gap:
+            times[hit > 1 - self.second_mode] += texture.mode_gap
+        times *= self.level_ns
+        self._live_through(times, inner_loops)
+        # A clock shows whole ticks; where in a tick an iteration begins is chance.
+        ticks = np.floor(times * (inner_loops / self.tick_ns) + noise.random(iterations))
+        self.after_round = True
+        shown: list[float] = (np.maximum(ticks, 1.0) * (self.tick_ns / inner_loops)).tolist()
+        return shown
+
+    def _live_through(self, times: np.ndarray[tuple[int], np.dtype[np.float64]], inner_loops: int) -> None:
+        """Slow the iterations down, in place, by what the machine does while they run."""
+        machine, sensitivity = self.machine, self.case.sensitivity
+        count = len(times)
+        length_s = float(times.sum()) * inner_loops / 1e9
+        chunks = min(count, max(1, round(length_s * machine.slowness / CHUNK_S)))
+        for chunk in range(chunks):
+            part = slice(chunk * count // chunks, (chunk + 1) * count // chunks)
+            times[part] *= machine.slowness**sensitivity
+            machine.spend(float(times[part].sum()) * inner_loops / 1e9)
+
+    def anchor(self) -> int:
+        """Time the fixed kernel once: slow by 2 to 19 % right after a round, then steady."""
+        draw = self.machine.draw
+        cold = 1 + draw.uniform(*AFTER_ROUND) if self.after_round else 1.0
+        self.after_round = False
+        value = self.anchor_ns * self.machine.slowness * (1 + draw.gauss(0, ANCHOR_JITTER)) * cold
+        self.machine.now_s += value / 1e9
+        return max(1, round(value / self.tick_ns)) * round(self.tick_ns)
+
+    def memory(self, iterations: int) -> Memory:  # noqa: ARG002 - sizes do not depend on it
+        """Take sizes in a pass of its own: allocators round, the page cache moves."""
+        draw = self.machine.draw
+        baseline = round(60 * MIB * (1 + draw.gauss(0, 0.004)))
+        peak = baseline + round(self.case.peak_mib * MIB * (1 + abs(draw.gauss(0, 0.004))))
+        return Memory(baseline=baseline, loaded=None, peak=peak)
+
+
+@dataclass(slots=True, kw_only=True)
+class VirtualTarget:
+    """A virtual device as the plugin's targets are: every start is a new process on it."""
+
+    machine: Machine
+    cases: Mapping[str, VirtualCase]
+    slower: Mapping[str, float] = field(default_factory=dict)
+    """The truth: how much slower a case became, as a fraction."""
+    device: Device = field(default_factory=lambda: Device(kind="virtual", model="arithmetic"))
+
+    def look(self) -> Context:
+        """Read the sensors: there are none, but the anchor kernel has an identity."""
+        return Context(at_ns=int(self.machine.now_s * 1e9), anchor="virtual kernel 1")
+
+    @contextmanager
+    def start(self, workload: Workload, process: int) -> Iterator[VirtualRunner]:  # noqa: ARG002 - all starts are alike
+        """Start a process: it draws a core and a layout, and costs the machine some busy time."""
+        if not isinstance(workload, Command):
+            raise Unsupported("a virtual device runs its own cases alone")
+        case = self.cases[workload.argv[0]]
+        machine, draw, kind = self.machine, self.machine.draw, self.machine.kind
+        core = kind.cores.slow_factor if draw.random() < kind.cores.slow_chance else 1.0
+        layout = kind.offsets.draw(draw)
+        load_ns = (case.load_ns or 0.0) * machine.slowness * core * math.exp(abs(draw.gauss(0, LOAD_SPREAD)))
+        machine.spend(START_S + load_ns / 1e9)
+        yield VirtualRunner(
+            machine=machine,
+            case=case,
+            level_ns=case.base_ns * (1 + self.slower.get(case.id, 0.0)) * layout * core,
+            core=core,
+            anchor_ns=ANCHOR_NS * core * (1 + draw.gauss(0, ANCHOR_OFFSET)),
+            second_mode=draw.uniform(*kind.texture.mode_share),
+            load_ns=round(load_ns) if case.load_ns else None,
+            tick_ns=kind.tick_ns,
+        )

@@ -1,0 +1,81 @@
+"""The tables: every rule over all devices, and one rule device by device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchmarks.verdicts.trial import EFFECTS, Score
+
+Scores = Mapping[str, Mapping[str, Score]]
+"""Rule -> device -> score."""
+
+MAIN_EFFECT = 0.05
+
+
+def overview(scores: Scores) -> list[list[str]]:
+    """Lay every rule out: means over the devices, and the worst of them."""
+    heads = ["rule", "false alarms, mean", "worst device", "runs of 16 with one", "+3 % found", "+5 %", "+10 %"]
+    rows = [[*heads, "+5 % on the worst device", "iterations when unchanged", "cases"]]
+    for rule, devices in scores.items():
+        worst = max(devices, key=lambda name: devices[name].share(0.0))
+        least = min(devices, key=lambda name: devices[name].share(MAIN_EFFECT))
+        rows.append(
+            [
+                rule,
+                f"{_mean(devices, 0.0):.2f} %",
+                f"{devices[worst].share(0.0):.1f} % ({worst})",
+                f"{sum(each.alarmed_percent for each in devices.values()) / len(devices):.1f} %",
+                *(f"{_mean(devices, effect):.0f}" for effect in EFFECTS),
+                f"{devices[least].share(MAIN_EFFECT):.0f} ({least})",
+                f"{sum(each.iterations_each for each in devices.values()) / len(devices):.0f}",
+                str(sum(each.cases[0.0] for each in devices.values())),
+            ]
+        )
+    return rows
+
+
+def by_device(devices: Mapping[str, Score]) -> list[list[str]]:
+    """Lay one rule out, device by device."""
+    rows = [
+        [
+            "device",
+            "false alarms",
+            "runs of 16 with one",
+            "+3 % found",
+            "+5 %",
+            "+10 %",
+            "iterations when unchanged",
+            "+5 % missed by",
+            "cases",
+        ]
+    ]
+    for name, score in devices.items():
+        missed = ", ".join(f"{step} {count}" for step, count in score.stopped.most_common())
+        rows.append(
+            [
+                name,
+                f"{score.share(0.0):.2f} %",
+                f"{score.alarmed_percent:.1f} %",
+                *(f"{score.share(effect):.0f}" for effect in EFFECTS),
+                f"{score.iterations_each:.0f}",
+                missed,
+                str(score.cases[0.0]),
+            ]
+        )
+    return rows
+
+
+def _mean(devices: Mapping[str, Score], truth: float) -> float:
+    return sum(each.share(truth) for each in devices.values()) / len(devices)
+
+
+def laid_out(rows: Sequence[Sequence[str]], *, markdown: bool) -> str:
+    """Write rows as text with aligned columns, or as a Markdown table; the first row is the head."""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    if not markdown:
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        )
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * len(widths))
+    return "\n".join(lines)
