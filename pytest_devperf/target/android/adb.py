@@ -52,8 +52,9 @@ class Attached:
 
     @property
     def emulator(self) -> bool:
-        """Whether it is an emulator that adb found by itself."""
-        return self.serial.startswith("emulator-")
+        """Whether adb's own list shows it for an emulator."""
+        model = (self.model or "").lower()
+        return self.serial.startswith("emulator-") or model.startswith(("sdk_", "android_sdk_built"))
 
     @property
     def words(self) -> str:

@@ -183,7 +183,7 @@ class CommandRunner:
     def _kill(self, pid: str) -> None:
         if pid.isdecimal():
             with best_effort():
-                self._link.script(f"kill -9 -- -{pid} 2>/dev/null; kill -9 {pid} 2>/dev/null", doing="ending a program")
+                self._link.script(f"kill -9 -{pid} 2>/dev/null; kill -9 {pid} 2>/dev/null", doing="ending a program")
 
     def _read(self, ended: Ended) -> Output:  # noqa: ARG002 - only what ended can be read
         self._printed = self._place.read(OUT).decode("utf-8", "replace")

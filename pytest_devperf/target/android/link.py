@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_devperf.errors import TargetError
-from pytest_devperf.target.android.adb import list_attached, make_client
+from pytest_devperf.target.android.adb import Attached, list_attached, make_client
 from pytest_devperf.target.android.stream import Stream, Timeout, lost
-from pytest_devperf.target.android.sync import PushRefused, send_file
+from pytest_devperf.target.android.sync import Refused, fetch_file, send_file
 
 SCRIPT_S = 30.0
 """Longest wait for a script: the slowest of them, a `dumpsys` on a busy phone, takes 10 s by its own timeout."""
@@ -47,7 +47,7 @@ class Link:
         """What errors call it: its model, never its serial number."""
         self._serial = serial
         self._client = make_client(server_port)
-        self._device: Any = None
+        self._phone: Attached | None = None
         self._features: frozenset[str] | None = None
 
     def script(self, text: str, *, doing: str, timeout_s: float = SCRIPT_S, again: bool = True) -> Finished:
@@ -77,7 +77,7 @@ class Link:
 
         Raises:
             TargetError: The phone went away.
-            PushRefused: The phone refused the file.
+            Refused: The phone refused the file.
         """
         self._trying(lambda: self._push(local, remote, mode), doing=doing, again=True)
 
@@ -87,7 +87,7 @@ class Link:
         Raises:
             TargetError: It is not there, or the phone went away.
         """
-        return self._trying(lambda: bytes(self._adb().sync.read_bytes(remote)), doing=doing, again=True)
+        return self._trying(lambda: self._pull(remote), doing=doing, again=True)
 
     @property
     def packets(self) -> bool:
@@ -111,36 +111,58 @@ class Link:
 
     def _open(self, text: str) -> Stream:
         packets = self.packets
-        connection = self._adb().open_transport(timeout=SCRIPT_S)
+        service = "shell,v2,raw" if packets else "exec"
+        return Stream(self._service(f"{service}:{text}", SCRIPT_S), packets=packets)
+
+    def _service(self, name: str, timeout_s: float) -> Any:  # noqa: ANN401 - adbutils has no types
+        """Open a service of the phone.
+
+        Not by adbutils' own device: that leaves its socket open where the phone is gone.
+        """
+        phone = self._attached()
+        connection = self._client.make_connection(timeout=timeout_s)
         try:
-            connection.send_command(f"{'shell,v2,raw' if packets else 'exec'}:{text}")
+            # By number an answer takes half as long as by serial: no look-up of the device list.
+            words = f"transport-id:{phone.transport_id}" if phone.transport_id else f"transport:{phone.serial}"
+            connection.send_command(f"host:{words}")
+            connection.check_okay()
+            connection.send_command(name)
             connection.check_okay()
         except BaseException:
             connection.close()
             raise
-        return Stream(connection, packets=packets)
+        return connection
 
     def _push(self, local: Path, remote: str, mode: int) -> None:
-        connection = self._adb().open_transport(timeout=SYNC_S)
+        connection = self._service("sync:", SYNC_S)
         try:
-            connection.send_command("sync:")
-            connection.check_okay()
             send_file(connection.conn, local, remote, mode)
         finally:
             connection.close()
 
-    def _adb(self) -> Any:  # noqa: ANN401 - adbutils has no types
-        if self._device is None:
+    def _pull(self, remote: str) -> bytes:
+        connection = self._service("sync:", SYNC_S)
+        try:
+            return fetch_file(connection.conn, remote)
+        finally:
+            connection.close()
+
+    def _attached(self) -> Attached:
+        if self._phone is None:
             found = next((phone for phone in list_attached(self._client) if phone.serial == self._serial), None)
             if found is None or not found.ready:
                 raise EOFError("it is not attached any more" if found is None else f"it is {found.state}")
-            # By number an answer takes half as long as by serial: no look-up of the device list.
-            self._device = self._client.device(transport_id=found.transport_id or None, serial=_only(found))
-        return self._device
+            self._phone = found
+        return self._phone
 
     def _known_features(self) -> frozenset[str]:
         if self._features is None:
-            self._features = frozenset(str(self._adb().get_features()).split(","))
+            phone = self._attached()
+            words = f"host-transport-id:{phone.transport_id}" if phone.transport_id else f"host-serial:{phone.serial}"
+            with self._client.make_connection(timeout=SCRIPT_S) as connection:
+                connection.send_command(f"{words}:features")
+                connection.check_okay()
+                self._features = frozenset(str(connection.read_string_block()).split(","))
         return self._features
 
     def _trying(self, act: Callable[[], Answer], *, doing: str, again: bool) -> Answer:
@@ -150,7 +172,7 @@ class Link:
         losses = (adbutils.AdbError, *STATES_OF_LOSS)
         try:
             return act()
-        except PushRefused:
+        except Refused:
             raise
         except Timeout as error:
             raise lost(self.name, doing, "no answer in time") from error
@@ -165,12 +187,12 @@ class Link:
 
     def _reconnect(self) -> bool:
         """Bring a dropped link back; False where the phone stays away."""
-        self._device = None
+        self._phone = None
         until_s = time.monotonic() + BACK_S
         while time.monotonic() < until_s:
             with contextlib.suppress(Exception):  # each attempt may fail in its own way; the time decides
                 self._call_back()
-                self._adb()
+                self._attached()
                 return True
             time.sleep(0.3)  # real time: a cable does not care for a test's clock
         return False
@@ -184,10 +206,6 @@ class Link:
         if there is None or not there.ready:
             self._client.disconnect(self._serial)
             self._client.connect(self._serial, timeout=3.0)
-
-
-def _only(found: Any) -> str | None:  # noqa: ANN401 - an Attached
-    return None if found.transport_id else found.serial
 
 
 def best_effort() -> contextlib.suppress:

@@ -87,17 +87,34 @@ class Notes:
         done = self._link.script(f"cat {ON_PHONE} 2>/dev/null", doing="looking for leftovers")
         return parse_note(done.output) or self._own()
 
-    def write(self, note: Note) -> None:
-        """Write it in both places, before anything is changed."""
-        text = quote(format_note(note))
-        self._link.script(f"mkdir -p {ROOT} && printf %s {text} > {ON_PHONE}", doing="writing down what is changed")
+    def write(self, note: Note, *, then: str = "true") -> None:
+        """Write it in both places, before anything is changed.
+
+        Args:
+            note: What is about to be changed.
+            then: Shell text that changes it, in the same round trip, once the note is written.
+
+        Raises:
+            TargetError: The phone went away.
+        """
         if self._file is not None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.write_text(json.dumps(asdict(note)) + "\n", encoding="utf-8")
+        text = quote(format_note(note))
+        self._link.script(
+            f"mkdir -p {ROOT} && printf %s {text} > {ON_PHONE}\n{then}", doing="writing down what is changed"
+        )
 
-    def forget(self) -> None:
-        """Remove it in both places, after everything was undone."""
-        self._link.script(f"rm -f {ON_PHONE}", doing="tidying up")
+    def forget(self, *, after: str) -> None:
+        """Remove it in both places, after everything was undone.
+
+        Args:
+            after: Shell text that undoes it, in the same round trip.
+
+        Raises:
+            TargetError: The phone went away; both notes stay.
+        """
+        self._link.script(f"{after}\nrm -f {ON_PHONE}", doing="undoing what was changed")
         if self._file is not None:
             self._file.unlink(missing_ok=True)
 

@@ -60,7 +60,7 @@ class Hold:
         note = self._notes.read()
         if note is None or note.empty or not note.abandoned:
             return None
-        return undo(self._link, self._notes, note)
+        return undo(self._notes, note)
 
     def force(self) -> str:
         """Undo what a note says, whoever wrote it; without a note let go of the clocks all the same.
@@ -73,8 +73,8 @@ class Hold:
         """
         note = self._notes.read()
         if note is not None and not note.empty:
-            return undo(self._link, self._notes, note)
-        undo(self._link, self._notes, Note(pinned=True))
+            return undo(self._notes, note)
+        undo(self._notes, Note(pinned=True))
         return "nothing was noted as changed; fixed-performance mode is off in any case"
 
     def take(self, *, pin: bool, stay_on: bool = True) -> None:
@@ -86,9 +86,7 @@ class Hold:
         previous = self._stay_on() if stay_on else None
         self._note = mine(pinned=pin, stay_on=previous)
         self._lay_the_way_back()
-        self._notes.write(self._note)
-        if stay_on:
-            self._link.script("svc power stayon usb", doing="keeping the screen on")
+        self._notes.write(self._note, then="svc power stayon usb" if stay_on else "true")
         if pin:
             self._pin()
 
@@ -101,7 +99,7 @@ class Hold:
         note, self._note = self._note, None
         self.pinned = False
         if note is not None:
-            undo(self._link, self._notes, note)
+            undo(self._notes, note)
         self._take_handlers_back()
 
     # -- below -----------------------------------------------------------------------------------
@@ -123,7 +121,8 @@ class Hold:
             self._unpin()
 
     def _unpin(self) -> None:
-        self._link.script(f"{FIXED} false", doing="letting go of its clocks")
+        let_go = f"{FIXED} false >/dev/null 2>&1"
+        self._link.script(let_go, doing="letting go of its clocks")
         if self._note is not None:
             self._note = mine(pinned=False, stay_on=self._note.stay_on)
             self._notes.write(self._note)
@@ -179,7 +178,7 @@ def changed(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
     return any(before[policy] != khz for policy, khz in after.items() if policy in before)
 
 
-def undo(link: Link, notes: Notes, note: Note) -> str:
+def undo(notes: Notes, note: Note) -> str:
     """Undo what a note says, and forget it.
 
     Raises:
@@ -197,6 +196,5 @@ def undo(link: Link, notes: Notes, note: Note) -> str:
         )
         lines.append(back)
         words.append("stay-awake")
-    link.script("\n".join([*lines, "true"]) + " >/dev/null 2>&1", doing="undoing what was changed")
-    notes.forget()
+    notes.forget(after="\n".join(f"{line} >/dev/null 2>&1" for line in lines))
     return " and ".join(words)

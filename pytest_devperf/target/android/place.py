@@ -10,7 +10,7 @@ from shlex import quote
 
 from pytest_devperf.errors import CaseError, TargetError
 from pytest_devperf.target.android.link import Link, best_effort
-from pytest_devperf.target.android.sync import PushRefused
+from pytest_devperf.target.android.sync import Refused
 
 ROOT = "/data/local/tmp/devperf"
 """Everything we leave on a phone lies under here. /data/local/tmp is the one place where the shell user may both
@@ -71,7 +71,10 @@ class Place:
 
     def read(self, name: str) -> bytes:
         """Fetch a file of the folder."""
-        return self._link.pull(f"{self.folder}/{name}", doing=f"fetching {name}")
+        try:
+            return self._link.pull(f"{self.folder}/{name}", doing=f"fetching {name}")
+        except Refused as refused:
+            raise TargetError(f"{self._link.name} did not hand {name} over ({refused})", "run again") from refused
 
     def close(self) -> None:
         """Remove it; what the store has not been asked for in a week goes too."""
@@ -103,7 +106,7 @@ class Place:
     def _push(self, path: Path, remote: str) -> None:
         try:
             self._link.push(path, remote, mode=MODE, doing=f"pushing {path.name}")
-        except PushRefused as refused:
+        except Refused as refused:
             raise self._refusal(path, str(refused)) from refused
 
     def _verify(self, path: Path, remote: str, digest: str, size: int) -> None:
@@ -137,14 +140,14 @@ class Place:
 
     def _refusal(self, path: Path, reason: str) -> TargetError:
         """Say why the phone refused a file: its own words say little, the free space says more."""
-        with best_effort():
-            free_kib = parse_df(self._link.script(f"df -k {ROOT}", doing="reading the free space").output)
-            if free_kib is not None and path.is_file() and free_kib * 1024 < path.stat().st_size:
-                return TargetError(
-                    f"{self._link.name} has {free_kib / 1024:.0f} MiB free and cannot take {path.name} "
-                    f"({path.stat().st_size / 1048576:.0f} MiB)",
-                    "free space on it, and run again",
-                )
+        # A phone that is gone says so here; the refusal was only its last word.
+        free_kib = parse_df(self._link.script(f"df -k {ROOT}", doing=f"pushing {path.name}").output)
+        if free_kib is not None and path.is_file() and free_kib * 1024 < path.stat().st_size:
+            return TargetError(
+                f"{self._link.name} has {free_kib / 1024:.0f} MiB free and cannot take {path.name} "
+                f"({path.stat().st_size / 1048576:.0f} MiB)",
+                "free space on it, and run again",
+            )
         full = "no space" in reason.lower()
         return TargetError(
             f"{self._link.name} refused {path.name} ({reason or 'no reason given'})",

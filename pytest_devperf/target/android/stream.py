@@ -72,7 +72,7 @@ class Stream:
             OSError: The link is gone.
         """
         while b"\n" not in self._out:
-            if not self._receive(deadline_s):
+            if not self._receive(deadline_s) and b"\n" not in self._out:
                 raise EOFError("the output ended")
         line, _, rest = bytes(self._out).partition(b"\n")
         self._out = bytearray(rest)

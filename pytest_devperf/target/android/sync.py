@@ -1,4 +1,4 @@
-"""Sending a file: the half of adb's sync service that says why a phone refused it."""
+"""Sending and fetching files by adb's sync service, with the phone's own reason where it refuses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ BLOCK_BYTES = 65536
 """Largest block of data the service takes (AOSP: packages/modules/adb/file_sync_protocol.h, SYNC_DATA_MAX)."""
 
 
-class PushRefused(Exception):
-    """The phone would not take a file; the text is its own reason."""
+class Refused(Exception):
+    """The phone would not take or give a file; the text is its own reason."""
 
 
 def send_file(connection: socket.socket, local: Path, remote: str, mode: int) -> None:
@@ -26,7 +26,7 @@ def send_file(connection: socket.socket, local: Path, remote: str, mode: int) ->
         mode: Permission bits.
 
     Raises:
-        PushRefused: The phone refused it.
+        Refused: The phone refused it.
         EOFError: The link was cut.
         OSError: The link is gone.
 
@@ -45,13 +45,39 @@ def send_file(connection: socket.socket, local: Path, remote: str, mode: int) ->
     _read_answer(connection)
 
 
+def fetch_file(connection: socket.socket, remote: str) -> bytes:
+    """Fetch a file over an open sync service.
+
+    Raises:
+        Refused: It is not there, or may not be read.
+        EOFError: The link was cut.
+        OSError: The link is gone.
+
+    Source: AOSP, packages/modules/adb/SYNC.TXT.
+    """
+    name = remote.encode()
+    connection.sendall(b"RECV" + struct.pack("<I", len(name)) + name)
+    data = bytearray()
+    while True:
+        word = _exactly(connection, 4)
+        length = struct.unpack("<I", _exactly(connection, 4))[0]
+        if word == b"DONE":
+            return bytes(data)
+        block = _exactly(connection, length)
+        if word == b"FAIL":
+            raise Refused(block.decode("utf-8", "replace"))
+        if word != b"DATA":
+            raise ValueError(f"adb answered {word!r} to a pull")
+        data += block
+
+
 def _read_answer(connection: socket.socket) -> None:
     word = _exactly(connection, 4)
     length = struct.unpack("<I", _exactly(connection, 4))[0]
     if word == b"OKAY":
         return
     if word == b"FAIL":
-        raise PushRefused(_exactly(connection, length).decode("utf-8", "replace"))
+        raise Refused(_exactly(connection, length).decode("utf-8", "replace"))
     raise ValueError(f"adb answered {word!r} to a push")
 
 
@@ -60,6 +86,6 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
     while len(data) < count:
         chunk = connection.recv(count - len(data))
         if not chunk:
-            raise EOFError("the link was cut during a push")
+            raise EOFError("the link was cut during a transfer")
         data += chunk
     return bytes(data)

@@ -95,7 +95,7 @@ class Talk:
         """End the program on the phone, and what it started."""
         with best_effort():
             self._link.script(
-                f"kill -9 -- -{self.pid} 2>/dev/null; kill -9 {self.pid} 2>/dev/null",
+                f"kill -9 -{self.pid} 2>/dev/null; kill -9 {self.pid} 2>/dev/null",
                 doing="ending a program",
                 again=True,
             )

@@ -1,0 +1,197 @@
+"""Models on the phone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_devperf.case.plan import Plan
+from pytest_devperf.case.workload import Model
+from pytest_devperf.errors import CaseError, TargetError, Unsupported
+from pytest_devperf.measure.loop import run_start
+from pytest_devperf.measure.round import Share
+from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
+from pytest_devperf.target.android.phone import AndroidTarget
+from pytest_devperf.target.android.place import ROOT
+from pytest_devperf.target.feed import make_feed
+from pytest_devperf.target.onnx_file import read_schema
+from pytest_devperf.target.target import Answering, Ticking, Witnessing
+
+numpy = pytest.importorskip("numpy")
+pytestmark = pytest.mark.usefixtures("setup")
+
+SwitchOn = Callable[..., SimPhone]
+Reach = Callable[..., AndroidTarget]
+
+
+@pytest.fixture
+def model(model_path: Path) -> Model:
+    return Model(path=str(model_path), dims={"batch": 3})
+
+
+@pytest.fixture(scope="module")
+def own(adb_server: AdbServer) -> Iterator[tuple[SimPhone, AndroidTarget]]:
+    """A phone of this file's own, whose state tests may change and put back."""
+    with simulated_phone(server=adb_server) as phone:
+        target = AndroidTarget(serial=phone.serial, server_port=phone.server_port, clock=phone.clock)
+        yield phone, target
+        target.close()
+
+
+def share(rounds: int) -> Share:
+    return Share(process=0, rounds=rounds, total_rounds=rounds, processes=1, iterations=10)
+
+
+def leftovers(target: AndroidTarget) -> str:
+    return target.link.script(f"ls {ROOT} | grep -v -e store -e changed", doing="looking").output.strip()
+
+
+def test_outputs_equal_those_of_this_machines_runtime(target: AndroidTarget, model: Model) -> None:
+    import onnxruntime
+
+    feed = make_feed(read_schema(model.path).inputs, model.dims, None)
+    z, k = onnxruntime.InferenceSession(model.path).run(None, dict(feed.arrays))
+
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, Answering)
+        outputs = runner.result()
+
+    assert numpy.array_equal(outputs["z"], z)
+    assert numpy.array_equal(outputs["k"], k)
+
+
+def test_a_process_start_is_measured_by_the_common_loop(target: AndroidTarget, model: Model, phone: SimPhone) -> None:
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, Ticking)
+        stretch = run_start(runner, share(3), Plan(), phone.clock)
+
+    assert len(stretch.rounds) == 3
+    assert all(len(each.samples_ns) == 10 for each in stretch.rounds)
+    assert all(each.anchor_ns is not None and each.cpu_ns for each in stretch.rounds)
+    assert all(each.throttled is False and each.temp_c is not None for each in stretch.rounds)
+    assert stretch.tick_ns
+
+
+def test_a_round_takes_three_round_trips_at_most(target: AndroidTarget, model: Model, phone: SimPhone) -> None:
+    with target.start(model, 0) as runner:
+        run_start(runner, share(1), Plan(), phone.clock)
+        before = phone.commands_run
+        run_start(runner, share(4), Plan(warmup=0), phone.clock)
+        after = phone.commands_run
+
+    # The runner itself is asked over a stream that stays open: a look per round, and one for the probe, are commands.
+    assert after - before <= 4 + 2
+
+
+def test_heat_during_a_round_is_told_with_it(own: tuple[SimPhone, AndroidTarget], model: Model) -> None:
+    phone, target = own
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, Witnessing)
+        runner.run(2, 1)
+        cool = runner.witness().throttled
+        phone.advance(1800, load_cores=phone.personality.body.cores)
+        runner.run(2, 1)
+        hot = runner.witness().throttled
+        phone.advance(3600)
+
+    assert (cool, hot) == (False, True)
+
+
+def test_a_slower_phone_takes_longer(own: tuple[SimPhone, AndroidTarget], model: Model) -> None:
+    phone, target = own
+    with target.start(model, 0) as runner:
+        plain = min(runner.run(20, 10))
+        phone.slow_down(50.0)
+        phone.clock.sleep(1.0)
+        for _ in range(30):  # the file that tells it is refreshed in the background
+            slow = min(runner.run(20, 10))
+            if slow > 5 * plain:
+                break
+        phone.slow_down(1.0)
+
+    assert slow > 5 * plain
+
+
+def test_memory_is_above_its_baseline(target: AndroidTarget, model: Model) -> None:
+    with target.start(model, 0) as runner:
+        memory = runner.memory(5)
+
+    assert memory is not None
+    assert memory.loaded is not None
+    assert 0 < memory.baseline < memory.loaded <= memory.peak
+
+
+def test_the_survey_needs_no_runtime_and_agrees_with_the_run(target: AndroidTarget, model: Model) -> None:
+    with target.start(model, 0):
+        pass
+    survey = target.survey(model)
+
+    assert survey.methods == ("forward",)
+    assert survey.inputs["x"]["shape"] == [3, 8]
+    assert str(survey.env["sdk"]).startswith("onnxruntime ")
+    assert target.look().anchor is not None
+
+
+def test_nothing_of_a_start_is_left_on_the_phone(target: AndroidTarget, model: Model) -> None:
+    with target.start(model, 0) as runner:
+        runner.run(1, 1)
+
+    assert leftovers(target) == ""
+
+
+def test_nothing_is_left_when_the_test_fails(target: AndroidTarget, model: Model) -> None:
+    with pytest.raises(ZeroDivisionError), target.start(model, 0):
+        raise ZeroDivisionError
+
+    assert leftovers(target) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"providers": ("NoSuchExecutionProvider",)}, "NoSuchExecutionProvider is not in this runtime"),
+        ({"session_options": {"nonsense": 1}}, "'nonsense' is not known"),
+        ({"method": "backward"}, "no method 'backward'"),
+        ({"inputs": {"q": [1]}}, "no input 'q'"),
+    ],
+)
+def test_a_wrong_model_case_fails_in_one_line(
+    target: AndroidTarget, model_path: Path, change: dict[str, object], words: str
+) -> None:
+    model = Model(**{"path": str(model_path), "dims": {"batch": 3}, **change})
+
+    with pytest.raises(CaseError, match=words) as caught, target.start(model, 0):
+        pass
+    assert "\n" not in str(caught.value)
+
+
+def test_a_model_that_cannot_be_fed_is_skipped_with_the_reason(target: AndroidTarget, model_path: Path) -> None:
+    with pytest.raises(Unsupported, match="batch"), target.start(Model(path=str(model_path)), 0):
+        pass
+
+
+def test_a_runner_that_is_killed_fails_its_case_with_a_clear_line(target: AndroidTarget, model: Model) -> None:
+    with pytest.raises(CaseError, match=r"ended on Google Pixel 8 \(killed by signal 9\)"), target.start(model, 0) as up:
+        target.link.script(f"kill -9 {up.about['pid']}", doing="killing")  # type: ignore[attr-defined] # the runner's own answer
+        up.run(1, 1)
+
+
+def test_a_full_phone_says_so(switch_on: SwitchOn, reach: Reach, model: Model) -> None:
+    target = reach(switch_on(mishap="disk-full"))
+
+    with pytest.raises(TargetError, match=r"Pixel 8 (has 0 MiB free|refused .*[Nn]o space)"), target.start(model, 0):
+        pass
+
+
+@pytest.mark.parametrize("mishap", ["dies-mid-run", "dies-mid-push"])
+def test_a_phone_that_dies_gives_one_clear_error(
+    switch_on: SwitchOn, reach: Reach, model: Model, monkeypatch: pytest.MonkeyPatch, mishap: str
+) -> None:
+    monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 0.5)
+    target = reach(switch_on(mishap=mishap))
+
+    with pytest.raises(TargetError, match="stopped answering while"), target.start(model, 0) as runner:
+        for _ in range(200):
+            runner.run(50, 100)

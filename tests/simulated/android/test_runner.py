@@ -1,0 +1,188 @@
+"""The C runner alone, on this machine, against a real runtime library."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_devperf.case.workload import Model
+from pytest_devperf.target.android.model import check, format_manifest, raw_bytes
+from pytest_devperf.target.android.setup import LIBRARY, RUNNER, Setup
+
+numpy = pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, setup: Setup, model_path: Path) -> Path:
+    """A working folder as it is laid out on a phone."""
+    os.symlink(setup.library, tmp_path / LIBRARY)
+    shutil.copy(setup.runner, tmp_path / RUNNER)
+    shutil.copy(model_path, tmp_path / "model.onnx")
+    lay_out(tmp_path, Model(path=str(model_path), dims={"batch": 2}))
+    return tmp_path
+
+
+def lay_out(folder: Path, model: Model) -> None:
+    _, feed = check(model)
+    for index, array in enumerate(feed.arrays.values()):
+        (folder / f"input{index}.raw").write_bytes(raw_bytes(array))
+    (folder / "manifest.txt").write_text(format_manifest(model, feed.arrays, model_name="model.onnx"))
+
+
+def run(folder: Path, *words: str, stdin: str = "", **environment: str) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [f"./{RUNNER}", *words],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_outputs_are_those_of_the_runtime_on_this_machine(folder: Path, model_path: Path) -> None:
+    import onnxruntime
+
+    _, feed = check(Model(path=str(model_path), dims={"batch": 2}))
+    expected = onnxruntime.InferenceSession(str(model_path)).run(None, dict(feed.arrays))
+
+    answers = run(folder, "serve", "manifest.txt", stdin="run 1 1 0\noutputs .\nquit\n")
+
+    z, k = answers[2]["outputs"]
+    assert (z["name"], z["dtype"], z["shape"], k["dtype"]) == ("z", "float32", [2, 4], "int64")
+    assert numpy.array_equal(numpy.fromfile(folder / z["file"], "float32").reshape(2, 4), expected[0])
+    assert numpy.array_equal(numpy.fromfile(folder / k["file"], "int64"), expected[1])
+
+
+def test_a_run_gives_a_time_per_iteration_and_what_surrounded_it(folder: Path) -> None:
+    (folder / "cap").write_text("1500000\n")
+
+    about, run_, anchors = run(folder, "serve", "manifest.txt", "policy0=cap", stdin="run 7 3 4\nanchor 2\n")
+
+    assert about["load_ns"] > 0
+    assert about["tick_ns"] > 0
+    assert "mix64" in about["anchor"]
+    assert len(run_["ns"]) == 7
+    assert min(run_["ns"]) > 0
+    (watched,) = run_["watched"]
+    assert (watched["name"], watched["least"], watched["most"]) == ("policy0", 1500000, 1500000)
+    assert len(run_["anchor_ns"]) == 4
+    assert len(anchors["anchor_ns"]) == 2
+
+
+def test_the_times_told_follow_a_simulated_phone_slowing_down(folder: Path) -> None:
+    slow = folder / "slowdown"
+    slow.write_text("1000.0\n")
+
+    _, at_thousand = run(folder, "serve", "manifest.txt", stdin="anchor 5\n", DEVPERF_SIM_SLOWDOWN=str(slow))
+    _, plain = run(folder, "serve", "manifest.txt", stdin="anchor 5\n")
+
+    # A factor of 1000 stands out of any noise of the machine.
+    assert min(at_thousand["anchor_ns"]) > 50 * min(plain["anchor_ns"])
+
+
+def test_schema_tells_names_types_and_symbolic_sizes(folder: Path) -> None:
+    (schema,) = run(folder, "schema", "manifest.txt")
+
+    assert [(each["name"], each["dtype"], each["shape"]) for each in schema["inputs"]] == [
+        ("x", "float32", ["batch", 8]),
+        ("n", "int64", ["batch"]),
+    ]
+    assert "CPUExecutionProvider" in schema["providers"]
+
+
+def test_memory_is_taken_from_before_the_load_to_after_the_unload(folder: Path) -> None:
+    (sizes,) = run(folder, "memory", "manifest.txt", "5")
+
+    assert 0 < sizes["baseline"] < sizes["loaded"] <= sizes["peak"]
+    assert sizes["disposed"] > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stage", "words"),
+    [
+        ("./model.onnx", "./nothing.onnx", "load", "nothing.onnx"),
+        (f"./{LIBRARY}", "./manifest.txt", "library", "manifest.txt"),
+        ("float32 2,8", "float32 4,4", "run", "invalid dimensions"),
+        ("float32 2,8", "float99 2,8", "inputs", "float99"),
+        ("input x", "input q", "inputs", "'x' was not given"),
+        ("input0.raw", "missing.raw", "inputs", "missing.raw"),
+    ],
+)
+def test_what_is_wrong_is_told_in_the_runtimes_own_words(
+    folder: Path, old: str, new: str, stage: str, words: str
+) -> None:
+    manifest = folder / "manifest.txt"
+    text = manifest.read_text().replace("%2F", "/").replace("%2C", ",")
+    assert old in text
+    manifest.write_text(text.replace(old, new))
+
+    answers = run(folder, "serve", "manifest.txt", stdin="run 1 1 0\n")
+
+    assert answers[-1]["error"]["stage"] == stage
+    assert words.lower() in answers[-1]["error"]["text"].lower()
+
+
+def test_a_missing_provider_lists_those_there_are(folder: Path) -> None:
+    with (folder / "manifest.txt").open("a") as manifest:
+        manifest.write("provider XnnpackExecutionProvider\n")
+
+    (answer,) = run(folder, "serve", "manifest.txt")
+
+    assert "XnnpackExecutionProvider is not in this runtime" in answer["error"]["text"]
+    assert "CPUExecutionProvider" in answer["error"]["text"]
+
+
+def test_session_options_and_config_entries_reach_the_runtime(folder: Path, model_path: Path) -> None:
+    options = {"intra_op_num_threads": 1, "session.intra_op.allow_spinning": "0", "graph_optimization_level": 0}
+    lay_out(folder, Model(path=str(model_path), dims={"batch": 2}, session_options=options))
+
+    _, answer = run(folder, "serve", "manifest.txt", stdin="run 2 1 0\n")
+
+    assert len(answer["ns"]) == 2
+
+
+def test_the_runner_ends_with_its_input(folder: Path) -> None:
+    child = subprocess.Popen(
+        [f"./{RUNNER}", "serve", "manifest.txt", "policy0=manifest.txt"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    assert child.stdin is not None
+    child.stdout.readline()
+    child.stdin.close()
+
+    assert child.wait(10) == 0
+    child.stdout.close()
+
+
+def test_text_inputs_and_outputs_travel(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    onnx = pytest.importorskip("onnx")
+    make, kind = onnx.helper, onnx.TensorProto.STRING
+    graph = make.make_graph(
+        [make.make_node("Identity", ["t"], ["u"])],
+        "graph",
+        [make.make_tensor_value_info("t", kind, [2])],
+        [make.make_tensor_value_info("u", kind, [2])],
+    )
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)])
+    model.ir_version = 9
+    path = tmp_path_factory.mktemp("texts") / "text.onnx"
+    onnx.save(model, str(path))
+    shutil.copy(path, folder / "model.onnx")
+    lay_out(folder, Model(path=str(path), inputs={"t": numpy.array(["a b", "ü"], object)}))
+
+    answers = run(folder, "serve", "manifest.txt", stdin="run 1 1 0\noutputs .\n")
+
+    assert (folder / answers[-1]["outputs"][0]["file"]).read_bytes() == "a b\0ü\0".encode()
