@@ -19,6 +19,9 @@ START_S = 8.0
 ANSWER_S = 20.0
 """Longest wait for one answer: connecting to a phone that says nothing takes adb 10 s."""
 
+KEEPER = '"$0" "$@" </dev/null & server=$!; read -r _; kill $server; wait $server'
+"""Ends the server, by its process id, as soon as our end of its stdin is gone: also when we were killed."""
+
 
 def adb_program() -> str:
     """Find adb: `$ADBUTILS_ADB_PATH`, then PATH, then the one that came with adbutils.
@@ -65,9 +68,9 @@ class AdbServer:
             "ADB_LOCAL_TRANSPORT_MAX_PORT": "0",
         }
         self._process = subprocess.Popen(
-            [program, "-L", f"tcp:localhost:{self.port}", "nodaemon", "server"],
+            ["/bin/sh", "-c", KEEPER, program, "-L", f"tcp:localhost:{self.port}", "nodaemon", "server"],
             env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # a Ctrl-C in the terminal is for us; we end the server ourselves
@@ -110,15 +113,13 @@ class AdbServer:
     def stop(self) -> None:
         """End it by its process id."""
         if self._process is not None:
-            self._process.terminate()
-            self._process.wait()
+            self._process.communicate()  # closes its stdin, and waits
             self._process = None
         shutil.rmtree(self._home, ignore_errors=True)
 
     def _wait(self, program: str) -> None:
         until_s = time.monotonic() + START_S
-        assert self._process is not None
-        while self._process.poll() is None and time.monotonic() < until_s:
+        while time.monotonic() < until_s:
             with contextlib.suppress(OSError, ValueError, TargetError):
                 self.ask("host:version")
                 return

@@ -70,7 +70,9 @@ class Back:
     def feed(self, piece: bytes) -> bytes:
         """Translate the next piece, as far as it is certain."""
         data = self._kept + piece
-        keep = next((n for n in range(min(len(self._root), len(data)), 0, -1) if self._root.startswith(data[-n:])), 0)
+        # The whole name is kept back, too: whether a slash follows decides what becomes of it.
+        longest = min(len(self._root), len(data))
+        keep = next((n for n in range(longest, 0, -1) if data.endswith(self._root[:n])), 0)
         data, self._kept = (data[:-keep], data[-keep:]) if keep else (data, b"")
         return self._replaced(data)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import adbutils
 import psutil
@@ -140,3 +141,11 @@ def test_switching_off_ends_what_still_runs(adb_server, open_device):
         assert psutil.pid_exists(pid)
 
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_many_ask_at_once_and_each_gets_its_own_answer(phone: SimPhone, open_device):
+    def ask(number: int) -> str:
+        return open_device(phone).shell2(f"setprop debug.n{number} {number}; getprop debug.n{number}", v2=True).output
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, range(24))) == [f"{number}\n" for number in range(24)]
