@@ -11,6 +11,9 @@ VERBS = {
     "list": "devices and labels of a store; -v every run",
     "show": "one run: its cases, metrics and surroundings",
     "compare": "runs with earlier ones: the plugin's verdicts, from files and stores alone",
+    "cooldown": "wait until a device has cooled down",
+    "setup-android": "prepare runner and runtime library for a phone, once",
+    "unpin": "undo what was left changed on a phone",
     "sim": "a simulated phone, until Ctrl-C, for adb to connect to",
 }
 """Every verb with what it does; the order is that of `devperf --help`."""

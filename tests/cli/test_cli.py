@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from pytest_devperf import __version__
+from pytest_devperf import __version__, cli
 from pytest_devperf.cli import main
 from pytest_devperf.cli.command import VERBS
 from pytest_devperf.record.codec import encode
@@ -41,6 +42,13 @@ def test_help_names_every_verb_and_the_exit_codes(capsys):
     told = capsys.readouterr().out
     assert all(f"\n  {verb} " in told for verb in VERBS)
     assert "4 a call that cannot be carried out" in told
+
+
+def test_no_verb_is_forgotten_in_the_help():
+    modules = Path(cli.__file__).parent.glob("*.py")
+    verbs = {each.stem.replace("_", "-") for each in modules if "\ndef add_arguments(" in each.read_text("utf-8")}
+
+    assert verbs == set(VERBS)
 
 
 def test_the_version_is_told(capsys):
