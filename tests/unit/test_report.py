@@ -59,22 +59,24 @@ def test_a_test_that_failed_by_itself_has_failed_whatever_its_numbers_say():
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "nothing"),
+    ("verdicts", "nothing", "nothing_when_saving"),
     [
-        ([], False),
-        (["incomparable"], True),
-        (["incomparable", "inconclusive", "new"], True),
-        (["skipped"], True),
-        (["new"], False),
-        (["new", "skipped"], False),
-        (["incomparable", "within_noise"], False),
-        (["suspect"], False),
+        ([], False, False),
+        (["incomparable"], True, True),
+        (["incomparable", "inconclusive", "new"], True, True),
+        (["skipped"], True, True),
+        (["new"], True, False),
+        (["new", "skipped"], True, False),
+        (["incomparable", "within_noise"], False, False),
+        (["suspect"], False, False),
     ],
 )
-def test_a_comparison_in_which_nothing_was_compared_is_known(verdicts, nothing):
+def test_a_comparison_in_which_nothing_was_compared_is_known(verdicts, nothing, nothing_when_saving):
     report = a_report(*map(a_case, verdicts))
+    first = a_report(*map(a_case, verdicts), saved=(Saved(label="main", path="x"),))
 
     assert report.nothing_compared is nothing
+    assert first.nothing_compared is nothing_when_saving
     assert ("NOTHING was compared with main" in summary_line(report)) is nothing
 
 
