@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin import origin
 from pytest_devperf.plugin.marker import FULL, MARKER, QUICK, add_markers, is_case, takes_fixture
 from pytest_devperf.plugin.options import add_options, wants_measuring
@@ -93,7 +94,7 @@ def pytest_devperf_make_target(config: pytest.Config, spec: str) -> Target | Non
 
 
 @pytest.fixture
-def devperf(request: pytest.FixtureRequest) -> Benchmark:
+def devperf(request: pytest.FixtureRequest) -> Generator[Benchmark, None, None]:
     """Measure calls, loads, models and commands; without `--devperf` each runs once."""
     if not takes_fixture(request.node):
         pytest.fail(
@@ -103,4 +104,9 @@ def devperf(request: pytest.FixtureRequest) -> Benchmark:
         )
     from pytest_devperf.plugin.begin import benchmark_of
 
-    return benchmark_of(request)
+    benchmark = benchmark_of(request)
+    yield benchmark
+    try:
+        benchmark.close()
+    except DevperfError as error:
+        pytest.fail(str(error), pytrace=False)

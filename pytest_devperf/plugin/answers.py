@@ -2,19 +2,83 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_devperf.plugin.begin import options_of, places_of
-from pytest_devperf.plugin.place import HOST, make_host
+from pytest_devperf.plugin.place import AUTO, HOST, SIM, make_host
 
 if TYPE_CHECKING:
+    from pytest_devperf.plugin.options import Options
+    from pytest_devperf.target.android.phone import AndroidTarget
     from pytest_devperf.target.target import Target
+
+ANDROID = "android"
 
 
 def answer(config: pytest.Config, spec: str) -> Target | None:
-    """Open the target that a spec means; None where it is not one of ours."""
-    if spec == HOST:
+    """Open the target that a spec means; None where it is not one of ours.
+
+    Raises:
+        UsageError: The phone is not there, cannot be used, or there are several.
+    """
+    kind = spec.partition(":")[0]
+    if kind == HOST:
         return make_host(config, places_of(config), options_of(config))
-    return None
+    if kind == SIM:
+        return _simulated(config)
+    if kind == ANDROID:
+        return _android(config, spec)
+    return _attached(config) if kind == AUTO else None
+
+
+def _phone_options(config: pytest.Config) -> dict[str, Any]:
+    """What a session's options say of a phone."""
+    options: Options = options_of(config)
+    plan = {**options.plan_ini, **options.plan_cli}
+    return {
+        "clock": places_of(config).clock,
+        "identity": options.identity or "unit",
+        "pin_clocks": plan.get("pin_clocks", "auto"),
+        "affinity": plan.get("affinity"),
+        "runner": Path(options.runner) if options.runner else None,
+        "library": Path(options.runtime_library) if options.runtime_library else None,
+    }
+
+
+def _simulated(config: pytest.Config) -> AndroidTarget | None:
+    from pytest_devperf.target.android.phone import AndroidTarget
+
+    phone = places_of(config).simulated
+    if phone is None:
+        return None
+    return AndroidTarget(serial=phone.serial, server_port=phone.server_port, **_phone_options(config))
+
+
+def _android(config: pytest.Config, spec: str) -> AndroidTarget | None:
+    from pytest_devperf.target.android.phone import is_set_up, open_target
+
+    target = open_target(spec, **_phone_options(config))
+    if target is not None and not is_set_up(target):
+        places_of(config).notes.append(_not_set_up(target, "are skipped"))
+    return target
+
+
+def _attached(config: pytest.Config) -> AndroidTarget | None:
+    """The phone that `auto` uses: attached, real and set up."""
+    from pytest_devperf.target.android.phone import is_set_up, open_target
+
+    target = open_target(AUTO, **_phone_options(config))
+    if target is not None and not is_set_up(target):
+        places_of(config).notes.append(_not_set_up(target, "run on this machine"))
+        return None
+    return target
+
+
+def _not_set_up(target: AndroidTarget, consequence: str) -> str:
+    return (
+        f"{target.device.name} is attached but not set up, so model cases {consequence}: "
+        "devperf setup-android --library FILE (or --aar FILE) prepares it once"
+    )

@@ -12,6 +12,7 @@ from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
 from pytest_devperf.measure.round import Round, Stretch
 from pytest_devperf.metric import LATENCY, Metric, time_metric
+from pytest_devperf.plugin.meter import rest_s
 from pytest_devperf.plugin.outcome import is_strict_xpass
 from pytest_devperf.plugin.start import CaseStart
 from pytest_devperf.record.caution import RunFacts, own_cautions
@@ -65,7 +66,7 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
         ),
         iterations=len(main.samples_ns[0]) if main is not None and main.samples_ns else None,
         processes=entry.processes,
-        stable=stable_of(main, entry.case.plan, rest_s=entry.case.plan.round_cooldown or 0.0) if main else None,
+        stable=stable_of(main, entry.case.plan, rest_s=rest_s(entry.case.plan, entry.target)) if main else None,
     )
     record = msgspec.structs.replace(
         record, run_context=replace(record.run_context, env={**record.run_context.env, **first.env})
@@ -82,6 +83,8 @@ def _outcome(entry: Entry) -> tuple[Outcome, str | None]:
     if skipped is not None:
         longrepr = skipped.longrepr
         return "skipped", str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "") or None
+    if not entry.measured and entry.baseline is None:
+        return "skipped", "the test took the fixture and measured nothing"
     return "passed", None
 
 
@@ -171,6 +174,8 @@ def _with_cautions(entry: Entry, record: Record, busy_cpu_percent: float) -> Rec
         rounds_run=len(main.process) if main else None,
         rounds_planned=main.planned_rounds if main else None,
         ended_early=main is not None and main.stop in {"early-pass", "converged"},
+        emulator=bool(getattr(entry.target, "emulator", False)),
+        debug_build=bool(getattr(entry.target, "debuggable", False)),
         quality=record.stable.quality if record.stable else None,
         shared_process=first.role == "all" and any(few.metric.kind in {"start", "memory"} for few in first.few),
     )

@@ -38,7 +38,6 @@ class Calls:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Measure a test that carries the marker alone; finish the meter once the test's frame is gone."""
-        __tracebackhide__ = True
         meter = self._meters.meter(item) if is_case(item) else None
         if meter is None:
             return (yield)
@@ -55,7 +54,7 @@ class Calls:
                 item.obj = restore  # type: ignore[attr-defined] # functions have one
         if isinstance(problem, Unsupported):
             meter.start.unsupported = str(problem)
-            pytest.skip(str(problem))
+            raise pytest.skip.Exception(str(problem), _use_item_location=True)
         if problem is not None:
             # Its own sentence says what happened; a traceback through the plugin would bury it.
             pytest.fail(str(problem), pytrace=False)
@@ -72,7 +71,7 @@ def measured_whole(item: pytest.Item, meter: Meter) -> Any:  # noqa: ANN401 - th
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def awaited(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - the test's own arguments
+        async def awaited(*args: Any, **kwargs: Any) -> None:
             call = Call(function=function, args=args, kwargs=kwargs, shape="coroutine")
             await meter.time_awaited(LATENCY, call)
 
@@ -80,7 +79,7 @@ def measured_whole(item: pytest.Item, meter: Meter) -> Any:  # noqa: ANN401 - th
         return function
 
     @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - the test's own arguments
+    def called(*args: Any, **kwargs: Any) -> None:
         __tracebackhide__ = True
         meter.time(LATENCY, Call(function=function, args=args, kwargs=kwargs))
 

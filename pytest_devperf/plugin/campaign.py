@@ -175,7 +175,7 @@ class Campaign:
             return record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
 
     def _compare(self, entry: Entry, record: Record) -> Comparison | None:
-        if not self.options.compare or not entry.measured:
+        if not self.options.compare or not (entry.measured or entry.baseline):
             return None
         from pytest_devperf.compare.compare import compare
 

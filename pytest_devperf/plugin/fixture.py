@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +43,7 @@ class Benchmark:
         self._meter = meter
         self._once = once
         self._named: set[str] = set()
+        self._unawaited: dict[str, Coroutine[Any, Any, Any]] = {}
 
     def __call__(self, function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Result:
         """Measure a call as the metric `latency`.
@@ -55,7 +56,8 @@ class Benchmark:
         Returns:
             What the first, unrecorded call returned; in a coroutine test an awaitable of it.
         """
-        return self._time(LATENCY, function, args, kwargs)
+        result: Result = self._time(LATENCY, function, args, kwargs)
+        return result
 
     def measure(
         self,
@@ -77,7 +79,8 @@ class Benchmark:
             sync: Receives the result inside the timing, to wait for a GPU or a future.
             **kwargs: Its keyword arguments.
         """
-        return self._time(f"{LATENCY}.{self._name(name)}", function, args, kwargs, setup=setup, sync=sync)
+        result: Result = self._time(f"{LATENCY}.{self._name(name)}", function, args, kwargs, setup=setup, sync=sync)
+        return result
 
     def stream(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[Any]:
         """Measure a generator as `first_item`, `per_item` and `latency`, and return its items."""
@@ -190,6 +193,22 @@ class Benchmark:
 
         return pytest_devperf.inputs
 
+    def close(self) -> None:
+        """End the test's use of the fixture.
+
+        Raises:
+            CaseError: A measurement was asked for and never awaited: nothing was measured.
+        """
+        forgotten = list(self._unawaited)
+        for coroutine in self._unawaited.values():
+            coroutine.close()
+        self._unawaited.clear()
+        if forgotten:
+            raise CaseError(
+                f"{self._case_id}: {forgotten[0]!r} was never awaited, so nothing was measured",
+                "write await devperf(function, …)",
+            )
+
     # -- how ------------------------------------------------------------------------------------
 
     def _time(
@@ -208,7 +227,9 @@ class Benchmark:
             getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
         )
         if self._meter is None:
-            return self._call_once(function, args, kwargs, setup=setup, sync=sync, coroutine=coroutine)
+            if coroutine:
+                return self._await_once(metric, lambda: function(*args, **kwargs), setup, sync)
+            return self._call_once(function, args, kwargs, setup=setup, sync=sync)
         from pytest_devperf.case.workload import Call
 
         call = Call(
@@ -225,8 +246,18 @@ class Benchmark:
         assert self._meter is not None
         meter = self._meter
         if call.shape == "coroutine" and _loop_is_running():
-            return meter.time_awaited(metric, call)
+            return self._expected(metric, lambda: meter.time_awaited(metric, call))
         return self._skipping(lambda: meter.time(metric, call))
+
+    def _expected(self, metric: str, work: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+        """Remember a measurement until it is awaited."""
+
+        async def awaited() -> Any:  # noqa: ANN401 - whatever is awaited
+            del self._unawaited[metric]
+            return await work()
+
+        coroutine = self._unawaited[metric] = awaited()
+        return coroutine
 
     def _call_once(
         self,
@@ -236,28 +267,40 @@ class Benchmark:
         *,
         setup: Callable[[], object] | None,
         sync: Callable[[Any], object] | None,
-        coroutine: bool,
     ) -> Any:  # noqa: ANN401 - whatever the function returns
         if setup is not None:
             setup()
-        if coroutine:
-            return self._await_once(function(*args, **kwargs), sync)
         result = function(*args, **kwargs)
         if inspect.isgenerator(result) or inspect.isasyncgen(result):
             self._refuse_generator(function, made=True)
+        if inspect.iscoroutine(result):
+            result.close()
+            raise CaseError(
+                f"{self._case_id}: {getattr(function, '__qualname__', function)!s} returned a coroutine, "
+                "so only its creation would be timed",
+                "pass the coroutine function itself: await devperf(function, …)",
+            )
         if sync is not None:
             sync(result)
         return result
 
-    def _await_once(self, awaitable: Awaitable[Any], sync: Callable[[Any], object] | None) -> Any:  # noqa: ANN401
+    def _await_once(
+        self,
+        metric: str,
+        work: Callable[[], Awaitable[Any]],
+        setup: Callable[[], object] | None,
+        sync: Callable[[Any], object] | None,
+    ) -> Any:  # noqa: ANN401 - whatever is awaited
         async def once() -> Any:  # noqa: ANN401 - whatever is awaited
-            result = await awaitable
+            if setup is not None:
+                setup()
+            result = await work()
             if sync is not None:
                 sync(result)
             return result
 
         if _loop_is_running():
-            return once()
+            return self._expected(metric, once)
         from pytest_devperf.plugin.awaited import run_alone
 
         return run_alone(once)
@@ -290,7 +333,7 @@ class Benchmark:
         except Unsupported as unsupported:
             if self._meter is not None:
                 self._meter.start.unsupported = str(unsupported)
-            pytest.skip(str(unsupported))
+            raise pytest.skip.Exception(str(unsupported), _use_item_location=True) from None
 
     def _claim(self, metric: str) -> None:
         if metric in self._named:

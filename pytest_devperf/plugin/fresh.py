@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -224,10 +224,8 @@ def _end(interpreter: subprocess.Popen[bytes]) -> None:
 
 def _signal_group(interpreter: subprocess.Popen[bytes], number: int) -> None:
     if hasattr(os, "killpg"):
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(interpreter.pid, number)
-        except ProcessLookupError:
-            pass
     else:
         interpreter.terminate()
 

@@ -112,6 +112,7 @@ class Keeper:
             compared_with=self._options.compare,
             saved=tuple(self._saved),
             messages=tuple(messages),
+            closing=tuple(self._places.notes),
             expected_false_alarms=_expected_false_alarms(ledger) if self._options.compare else None,
             pending=unfinished,
         )

@@ -262,6 +262,7 @@ class HandedOrders:
             return replace(self._shares[metric], process=self.process)
         except KeyError:
             raise CaseError(
-                f"{self._case_id}: metric {metric!r} was measured in process start {self.process + 1}, but not in the first",
+                f"{self._case_id}: metric {metric!r} was measured in process start {self.process + 1}, "
+                "but not in the first",
                 "measure the same metrics in every start",
             ) from None

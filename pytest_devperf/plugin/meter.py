@@ -15,9 +15,10 @@ from typing import Any
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.fingerprint import describe_inputs, digest_inputs, fingerprint, named_inputs
-from pytest_devperf.case.plan import MIN_ITERATIONS
+from pytest_devperf.case.plan import MIN_ITERATIONS, Plan
 from pytest_devperf.case.workload import Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.measure.cooldown import cool, parse_cooldown
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Round, Share, Stretch
 from pytest_devperf.metric import (
@@ -248,16 +249,32 @@ class Meter:
             self._keep_memory(runner.memory(MIN_ITERATIONS))
 
     def _run(self, runner: Runner, share: Share) -> Stretch:
-        plan = self.case.plan
         return run_start(
             runner,
             share,
-            plan,
+            self.case.plan,
             self._clock,
-            rest_s=plan.round_cooldown or 0.0,
+            rest_s=rest_s(self.case.plan, self._target),
             use_anchor=self._use_anchor,
             on_round=self._on_round,
+            redo=self._redo if is_phone(self._target) else None,
         )
+
+    def _redo(self, round_: Round) -> bool:
+        """Take a round again that a phone throttled in, once it has cooled down."""
+        if not round_.throttled or self._target is None:
+            return False
+        plan = self.case.plan
+        for _ in cool(
+            self._target.look,
+            self._clock,
+            mode=parse_cooldown(plan.cooldown),
+            kind=self._target.device.kind,
+            floor_s=plan.cooldown_floor,
+            ceiling_s=plan.cooldown_max,
+        ):
+            pass
+        return True
 
     def _on_round(self, round_: Round) -> None:
         if self._target is not None and _is_this_machine(self._target):
@@ -395,6 +412,25 @@ def _memory_values(memory: Memory | None) -> list[Few]:
         for name, size in sizes.items()
         if size is not None
     ]
+
+
+PHONES = frozenset({"android", "sim", "ios"})
+"""Kinds of device that rest between rounds and are given time to cool."""
+
+PHONE_REST_S = 0.5
+"""Rest between rounds on a phone: it lets a burst's heat leave the cores."""
+
+
+def is_phone(target: Target | None) -> bool:
+    """Tell whether a target is a phone."""
+    return target is not None and target.device.kind in PHONES
+
+
+def rest_s(plan: Plan, target: Target | None) -> float:
+    """The wait between rounds: as planned, or what suits the device."""
+    if plan.round_cooldown is not None:
+        return plan.round_cooldown
+    return PHONE_REST_S if is_phone(target) else 0.0
 
 
 def _is_this_machine(target: Target) -> bool:

@@ -82,27 +82,25 @@ class Passes:
         """Measure suspects again, with the full budget, in starts of their own."""
         if not suspects:
             return
-        if self._options_cooldown(suspects) != "off":
+        if suspects[0].case.plan.cooldown != "off":
             self._places.clock.sleep(CONFIRM_COOLDOWN_S)
         for place in range(max(entry.processes for entry in suspects)):
-            groups: dict[int, list[Entry]] = {}
-            for entry in suspects:
-                if place < entry.processes and not entry.logged:
-                    groups.setdefault(entry.confirming_process(place), []).append(entry)
-            for process, members in groups.items():
-                role: Role = "rounds" if members[0].processes > 1 else "all"
-                self._pass(members, process, role)
+            self._confirming_pass(suspects, place)
         for entry in suspects:
             for solo in range(entry.solo_starts):
                 if not entry.logged:
                     self._pass([entry], entry.confirming_process(entry.processes + solo), "solo")
-        for entry in suspects:
             if not entry.logged:
                 self._judge(entry)
 
-    @staticmethod
-    def _options_cooldown(entries: Sequence[Entry]) -> str:
-        return entries[0].case.plan.cooldown
+    def _confirming_pass(self, suspects: Sequence[Entry], place: int) -> None:
+        """The place-th confirming start; cases whose starts are numbered alike share an interpreter."""
+        groups: dict[int, list[Entry]] = {}
+        for entry in suspects:
+            if place < entry.processes and not entry.logged:
+                groups.setdefault(entry.confirming_process(place), []).append(entry)
+        for process, members in groups.items():
+            self._pass(members, process, "rounds" if members[0].processes > 1 else "all")
 
     def _pass(self, entries: Sequence[Entry], process: int, role: Role) -> None:
         """One process start of several cases."""

@@ -6,37 +6,80 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import pytest
 
 from pytest_devperf.case.workload import Call, Workload
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.options import Options
+from pytest_devperf.plugin.origin import HANDOVER
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
     from pytest_devperf.sensor.context import Context
     from pytest_devperf.sensor.machine import Machine
+    from pytest_devperf.simphone import SimPhone
     from pytest_devperf.target.target import Clock, Target
 
 AUTO = "auto"
 HOST = "host"
+SIM = "sim"
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A target that changes something and undoes it."""
+
+    def close(self) -> None:
+        """Undo it."""
+        ...
 
 
 class Places:
     """The clock and the targets of a session; a target is opened when it is first asked for."""
 
     def __init__(self, config: pytest.Config, options: Options) -> None:
-        from pytest_devperf.target.clock import SystemClock
-
         self._config = config
         self._options = options
-        self.clock: Clock = config.hook.pytest_devperf_clock(config=config) or SystemClock()
         self._machine: Machine | None = None
         self._targets: dict[str, Target] = {}
+        self._ends = ExitStack()
+        self.notes: list[str] = []
+        """What the session has to be told about its targets: a phone that is not set up, leftovers undone."""
+        config.add_cleanup(self._ends.close)
+
+    @cached_property
+    def clock(self) -> Clock:
+        """What everything in this process waits and times by; with a simulated phone, waiting costs no time."""
+        from pytest_devperf.target.clock import SystemClock
+
+        answer: Clock | None = self._config.hook.pytest_devperf_clock(config=self._config)
+        if answer is not None:
+            return answer
+        return SystemClock() if self.simulated is None else self.simulated.clock
+
+    @cached_property
+    def simulated(self) -> SimPhone | None:
+        """The simulated phone of this session, switched on; None where none was asked for.
+
+        Raises:
+            pytest.UsageError: There is no such personality or mishap, or no adb.
+        """
+        spec = self._options.target
+        if spec.partition(":")[0] != SIM or HANDOVER is not None:
+            return None
+        from pytest_devperf.simphone import parse_spec, simulated_phone
+
+        try:
+            personality, mishap = parse_spec(spec)
+            return self._ends.enter_context(simulated_phone(personality, mishap=mishap))
+        except DevperfError as error:
+            raise pytest.UsageError(str(error)) from None
 
     @property
     def opened(self) -> list[Target]:
@@ -54,10 +97,7 @@ class Places:
             pytest.UsageError: No plugin answers it, or its device cannot be used.
         """
         if spec not in self._targets:
-            try:
-                target = self._config.hook.pytest_devperf_make_target(config=self._config, spec=spec)
-            except DevperfError as error:
-                raise pytest.UsageError(str(error)) from None
+            target = self._answered(spec)
             if target is None:
                 raise pytest.UsageError(
                     f"--devperf-target={spec}: no such target; there are auto, host, android, android:SERIAL and sim, "
@@ -65,6 +105,17 @@ class Places:
                 )
             self._targets[spec] = target
         return self._targets[spec]
+
+    def _answered(self, spec: str) -> Target | None:
+        """Ask the plugins, ours the last, and see to it that what a target changes is undone."""
+        try:
+            target: Target | None = self._config.hook.pytest_devperf_make_target(config=self._config, spec=spec)
+        except DevperfError as error:
+            raise pytest.UsageError(str(error)) from None
+        closing: object = target
+        if isinstance(closing, Closing):
+            self._ends.callback(closing.close)
+        return target
 
     def session_target(self) -> Target:
         """The target that the session's own context is read from."""
@@ -76,6 +127,8 @@ class Places:
         spec = case.target or self._options.target
 
         def choose(workload: Workload) -> Target:
+            if HANDOVER is not None:
+                return self.host()  # a fresh interpreter is a start on this machine
             if spec != AUTO:
                 return self.target(spec)
             if isinstance(workload, Call):
@@ -87,8 +140,7 @@ class Places:
     def phone(self) -> Target | None:
         """The phone that `auto` sends models, commands and apps to; None where none is attached and set up."""
         if AUTO not in self._targets:
-            found = self._config.hook.pytest_devperf_make_target(config=self._config, spec=AUTO)
-            self._targets[AUTO] = found or self.host()
+            self._targets[AUTO] = self._answered(AUTO) or self.host()
         target = self._targets[AUTO]
         return None if target is self.host() else target
 

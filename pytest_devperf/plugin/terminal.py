@@ -41,7 +41,12 @@ class Screen:
             run_context=summarise([target.look()], prerun=None),
         )
         return as_text.header_lines(
-            Report(runs=(run,), target=campaign.options.target, compared_with=campaign.options.compare)
+            Report(
+                runs=(run,),
+                target=campaign.options.target,
+                compared_with=campaign.options.compare,
+                messages=tuple(campaign.places.notes),
+            )
         )
 
     # -- while it measures ------------------------------------------------------------------------
