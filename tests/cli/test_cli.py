@@ -256,6 +256,49 @@ def test_a_label_of_another_device_alone_is_a_usage_error(store, make_run, capsy
     assert "old holds no case of host 0123456789ab" in capsys.readouterr().err
 
 
+def test_of_two_devices_the_one_without_a_baseline_is_new(store, make_run, capsys):
+    store.save(make_run("old", 1, a=1.0))
+    store.save(make_run("new", 2, a=1.0))
+    store.save(make_run("new", 3, OTHER, a=1.0))
+
+    assert main(["compare", "old", "--to", "new", "--fail"]) == 0
+    assert "1 NEW, 1 within noise; compared with old" in capsys.readouterr().out
+
+
+def test_an_older_run_can_be_the_baseline_by_its_id(store, make_run, capsys):
+    store.save(make_run("main", 1, a=1.0))
+    store.save(make_run("main", 2, a=1.3))
+
+    assert main(["compare", "main0001", "--to", "main", "--fail"]) == 1
+    assert "1 REGRESSED" in capsys.readouterr().out
+
+
+def test_an_empty_document_is_no_baseline(store, make_run, tmp_path, capsys):
+    (tmp_path / "empty.json").write_bytes(encode(Document()))
+    store.save(make_run("main", 1, a=1.0))
+
+    assert main(["compare", "empty.json", "--to", "main"]) == 4
+    assert "empty.json holds no run" in capsys.readouterr().err
+
+
+def test_a_plugin_can_bring_a_store_of_its_own(store, make_run, tmp_path, monkeypatch, capsys):
+    store.save(make_run("elsewhere", 1, a=1.0))
+    plugin = tmp_path / "site"
+    (plugin / "vault-1.dist-info").mkdir(parents=True)
+    (plugin / "vault-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: vault\nVersion: 1\n")
+    (plugin / "vault-1.dist-info" / "entry_points.txt").write_text("[pytest_devperf.stores]\nvault = vault:make\n")
+    (plugin / "vault.py").write_text(
+        "from pytest_devperf.store.folder import FolderStore\n"
+        f"def make(spec): return FolderStore({str(store.path)!r}) if spec == 'vault:x' else None\n"
+    )
+    monkeypatch.syspath_prepend(plugin)
+
+    assert main(["list", "--store", "vault:x"]) == 0
+    assert "elsewhere" in capsys.readouterr().out
+    assert main(["list", "--store", "other"]) == 0
+    assert "holds no run" in capsys.readouterr().out
+
+
 def test_an_incomparable_case_fails_only_where_it_is_asked_to(store, make_run):
     base, now = make_run("old", 1, a=1.0, b=1.0), make_run("new", 2, a=1.0, b=1.0)
     other = replace(now.cases[0], workload=replace(now.cases[0].workload, fingerprint="other"))
