@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+# Loaded once here: pytester forgets what a suite imported, and would import it again for every one.
+import pytest_devperf.compare.compare
+import pytest_devperf.plugin.campaign
+import pytest_devperf.plugin.suites
+import pytest_devperf.store.open
+import pytest_devperf.store.folder  # noqa: F401 - as above
+
 VIRTUAL_DEVICE = '''
-"""A device made of arithmetic: `devperf_time.json` says how long things take on it, in ns."""
+"""A device made of arithmetic: `devperf_time.json` says how long things take on it, in ns.
+
+`name` is a function's time, `name@2` its time in the process start of index 2 alone.
+"""
 
 import itertools
 import json
+import math
 import pathlib
 from contextlib import contextmanager
 
@@ -36,12 +48,15 @@ class VirtualRunner:
     load_ns = 2_000_000
 
     def __init__(self, clock, script, name, process):
-        self.clock, self.script, self.name = clock, script, name
+        self.clock, self.script, self.name, self.process = clock, script, name, process
         self.wobble = itertools.cycle((0, 1, 2, 3, 4))
         self.layout = (0, 2, 1, 3, 1, 0, 2)[process % 7] / 1000
 
     def run(self, iterations, inner_loops):
         base = self.script.get(self.name, self.script.get("*", 1_000_000))
+        base = self.script.get(f"{self.name}@{self.process}", base)
+        if not math.isfinite(base) or base <= 0:
+            return [base] * iterations
         samples = [round(base * (1 + self.layout + next(self.wobble) / 500)) for _ in range(iterations)]
         self.clock.ns += sum(samples)
         return samples
@@ -112,9 +127,17 @@ class Suite:
             "-p", "no:randomly", "--devperf-cooldown=off", "--devperf-accept=contended", *args
         )
 
-    def document(self, name: str = "run.json") -> dict[str, object]:
+    def document(self, name: str = "run.json") -> dict[str, Any]:
         """Read a run document."""
-        return json.loads((self.path / name).read_text())
+        return json.loads((self.path / name).read_text(encoding="utf-8"))
+
+    def cases(self, name: str = "run.json") -> dict[str, dict[str, Any]]:
+        """Read the cases of a run document's first run by their ids."""
+        return {case["id"]: case for case in self.document(name)["runs"][0]["cases"]}
+
+    def last_line(self, result: pytest.RunResult) -> str:
+        """The line of ours that counts every outcome."""
+        return next(line for line in reversed(result.outlines) if line.startswith("devperf: "))
 
     def saved(self) -> list[Path]:
         """List the saved runs."""

@@ -26,7 +26,9 @@ def test_a_slowdown_fails_its_own_test_alone(two_cases: Suite) -> None:
     result = two_cases.run("--devperf-compare=base", "--junitxml=junit.xml", "-v")
     assert result.ret == 1
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["*test_slow REGRESSED*", "latency regressed: 1.00 -> 1.2? ms (+25.0 %), beyond the run's IQR of *"])
+    result.stdout.fnmatch_lines(
+        ["*test_slow REGRESSED*", "latency regressed: 1.00 -> 1.2? ms (+25.0 %), beyond the run's IQR of *"]
+    )
     failures = ET.parse(two_cases.path / "junit.xml").getroot().iter("failure")  # noqa: S314 - our own file
     assert [failure.get("message") for failure in failures] == [_message(result)]
 
