@@ -69,17 +69,23 @@ class Back:
 
     def feed(self, piece: bytes) -> bytes:
         """Translate the next piece, as far as it is certain."""
-        data = self._kept + piece
-        # The whole name is kept back, too: whether a slash follows decides what becomes of it.
-        longest = min(len(self._root), len(data))
-        keep = next((n for n in range(longest, 0, -1) if data.endswith(self._root[:n])), 0)
-        data, self._kept = (data[:-keep], data[-keep:]) if keep else (data, b"")
-        return self._replaced(data)
+        data, done, ready = self._kept + piece, 0, b""
+        while (found := data.find(self._root, done)) >= 0:
+            after = found + len(self._root)
+            if after == len(data):  # whether a slash follows decides what becomes of it
+                break
+            ready += data[done:found] + b"/"
+            done = after + data.startswith(b"/", after)
+        rest = data[done:]
+        self._kept = self._tail(rest)
+        return ready + rest[: len(rest) - len(self._kept)]
 
     def end(self) -> bytes:
         """Translate what was kept back."""
         data, self._kept = self._kept, b""
-        return self._replaced(data)
+        return b"/" if data == self._root else data
 
-    def _replaced(self, data: bytes) -> bytes:
-        return data.replace(self._root + b"/", b"/").replace(self._root, b"/")
+    def _tail(self, data: bytes) -> bytes:
+        """The longest end of the data that the folder's name may begin with."""
+        longest = min(len(self._root), len(data))
+        return next((data[-n:] for n in range(longest, 0, -1) if data.endswith(self._root[:n])), b"")

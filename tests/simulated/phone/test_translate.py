@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def test_output_is_translated_alike_however_it_is_cut(parts: list[bytes], data: 
 
     pieces = [back.feed(text[a:b]) for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
-    assert b"".join(pieces) + back.end() == text.replace(bytes(ROOT) + b"/", b"/").replace(bytes(ROOT), b"/")
+    assert b"".join(pieces) + back.end() == re.sub(re.escape(bytes(ROOT)) + b"/?", b"/", text)
 
 
 @given(st.text())
