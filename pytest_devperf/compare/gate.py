@@ -151,9 +151,12 @@ def _clocks(now: RunContext, then: RunContext) -> Iterator[tuple[str, str]]:
 def _software(record: Record, before: Record) -> Iterator[tuple[str, str]]:
     env, env_before = record.run_context.env, before.run_context.env
     here, there = env.get("ep"), env_before.get("ep")
-    if here is not None and there is not None and here != there:
-        yield "provider-fell-back", f"{there} in the baseline, {here} now"
     changed: dict[str, list[str]] = {}
+    if here is not None and there is not None and here != there:
+        if env.get("asked_ep") == env_before.get("asked_ep"):
+            yield "provider-fell-back", f"{there} in the baseline, {here} now"
+        else:  # another provider was asked for: that is the change under test
+            changed.setdefault("runtime-changed", []).append(f"ep {there} -> {here}")
     for fact, slug in SOFTWARE.items():
         here, there = env.get(fact), env_before.get(fact)
         if here is not None and there is not None and here != there:

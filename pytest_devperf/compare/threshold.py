@@ -28,9 +28,16 @@ class Bound:
 
 
 def tolerance_of(measurement: Measurement, policy: Policy) -> float:
-    """Choose the tolerance of a metric: by its name, its family, its kind (`memory`), `*`, or the default."""
+    """Choose the tolerance of a metric: by its name, its family, its kind (`memory`), `*`, or the default.
+
+    `*`, a percentage without a name, speaks of times made of rounds: it would tighten what varies far more, a
+    load, and loosen what is compared exactly, a recorded value.
+    """
     family = measurement.name.partition(".")[0]
-    for name in (measurement.name, family, measurement.kind, "*"):
+    names = [measurement.name, family, measurement.kind]
+    if measurement.kind == "rounds":
+        names.append("*")
+    for name in names:
         if name in policy.tolerance:
             return policy.tolerance[name]
     return DEFAULT_TOLERANCE[measurement.kind]

@@ -243,7 +243,7 @@ class Campaign:
             strict = self._deselected == 0
         if strict and any(missing.values()):
             session.testsfailed += 1
-        if self.keeper.failed or self.keeper.nothing_compared(self.ledger) or self._nothing_ran():
+        if self.keeper.failed or self.keeper.report(self.ledger).nothing_compared or self._nothing_ran():
             session.testsfailed += 1
 
     def _nothing_ran(self) -> bool:

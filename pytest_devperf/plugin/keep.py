@@ -85,17 +85,6 @@ class Keeper:
             self.failed = True
             self._messages.append(f"NOT SAVED: {error}")
 
-    def nothing_compared(self, ledger: Ledger) -> bool:
-        """Whether a comparison was asked for and none of the selected cases got one."""
-        if self._options.compare is None:
-            return False
-        records = [entry.record for entry in ledger if entry.record is not None]
-        verdicts = [record.comparison.verdict if record.comparison else None for record in records]
-        if any(verdict in {"regressed", "improved", "within_noise", "suspect"} for verdict in verdicts):
-            return False
-        saves_it = self._options.save == self._options.compare
-        return not (saves_it and all(verdict == "new" for verdict in verdicts))
-
     def report(self, ledger: Ledger) -> Report:
         """Put together what the session came to."""
         runs = self._runs(ledger)

@@ -104,7 +104,7 @@ class Entry:
         if "iterations" in self.case.named:
             iterations = plan.iterations
         bound = None
-        if self.early and self.baseline is not None:
+        if self.early and self.baseline is not None and not self._has_series():
             bound = early_bound_ns(self.baseline, metric, self.policy, plan.rounds)
         return Share(
             process=0,
@@ -147,9 +147,17 @@ class Entry:
     def _bound(self, metric: str, rounds: int) -> float | None:
         from pytest_devperf.compare.bound import early_bound_ns
 
-        if self.baseline is None or not (self.early or self.awaiting):
+        if self.baseline is None or not (self.early or self.awaiting) or self._has_series():
             return None
         return early_bound_ns(self.baseline, metric, self.policy, rounds, confirming=self.awaiting)
+
+    def _has_series(self) -> bool:
+        """Tell whether the same rounds give further series: they would end with `latency`, unjudged."""
+        if self.baseline is None:
+            return False
+        record = self.baseline.runs[0].record
+        names = [each.name for each in record.metrics if each.kind == "rounds"]
+        return "first_item" in names or (record.workload.kind == "command" and len(names) > 1)
 
     def _offset(self) -> int:
         """Index of the first confirming start: indices are never used twice."""

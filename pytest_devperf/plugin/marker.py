@@ -10,7 +10,8 @@ import pytest
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.plugin.options import PLAN_ROWS, SESSION_FIELDS, Options, parse_tolerance
+from pytest_devperf.compare.policy import parse_tolerance
+from pytest_devperf.plugin.options import PLAN_ROWS, SESSION_FIELDS, Options
 
 MARKER = "devperf"
 FULL = "devperf_full"

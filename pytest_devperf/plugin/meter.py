@@ -124,6 +124,7 @@ class Meter:
         target = self._enter(model, EXECUTE)
         survey = target.survey(model) if isinstance(target, Surveying) else Survey()
         self._note_survey(survey)
+        self.start.env["asked_ep"] = ",".join(model.providers) if model.providers else None
         self._note_work(EXECUTE, model)
         outputs = None
         for method in survey.methods:

@@ -7,7 +7,6 @@ file, the ini file beats the default.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from typing import Any, Literal
 import pytest
 
 from pytest_devperf.case.plan import Plan
+from pytest_devperf.compare.policy import parse_tolerance
 
 EVERYDAY = "devperf"
 ADVANCED = "devperf (advanced)"
@@ -106,21 +106,6 @@ def parse_cooldown(text: str) -> str:
     except ValueError:
         raise ValueError("give auto, off, a number of seconds, or temp=C") from None
     return text
-
-
-_TOLERANCE = re.compile(r"(?:(?P<metric>[^=\s]+)=)?(?P<percent>\d+(?:\.\d+)?|\.\d+)%")
-
-
-def parse_tolerance(text: str) -> tuple[str, float]:
-    """Read `X%` or `METRIC=X%` into a metric name (`*` for all) and a fraction.
-
-    >>> parse_tolerance("load=40%")
-    ('load', 0.4)
-    """
-    match = _TOLERANCE.fullmatch(text.strip())
-    if match is None:
-        raise ValueError("write X% or METRIC=X%, with the % sign")
-    return match["metric"] or "*", float(match["percent"]) / 100
 
 
 def parse_bool(text: str) -> bool:

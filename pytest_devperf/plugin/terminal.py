@@ -108,14 +108,9 @@ class Screen:
         """Write tables, cautions, and the line that counts every outcome."""
         self.close()
         verbosity = self._config.get_verbosity()
-        one = sum(1 for _ in report.cases) == 1
         reporter.section("devperf", sep="=")
         text = as_text.render(report, width=reporter._tw.fullwidth, verbosity=verbosity)  # noqa: SLF001 - its width
         reporter.write_line(text)
-        if one and verbosity <= 0:
-            for _, record in report.cases:
-                for line in as_text.stable_lines(record):
-                    reporter.write_line(line)
 
     def nothing_measured(self, reporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
         """Say that no case was measured, so that silence is not taken for a pass."""

@@ -24,7 +24,8 @@ def render(report: Report, *, width: int = 80, verbosity: int = 0) -> str:
     Args:
         report: What the session came to.
         width: Characters of a line.
-        verbosity: From 1 on every metric, two lines on steadiness per case, and summaries.
+        verbosity: From 1 on every metric, two lines on steadiness per case, and summaries; a single case has its
+            two lines always.
     """
     blocks: list[list[str]] = []
     for run in report.runs:
