@@ -19,8 +19,14 @@ START_S = 8.0
 ANSWER_S = 20.0
 """Longest wait for one answer: connecting to a phone that says nothing takes adb 10 s."""
 
-KEEPER = '"$0" "$@" </dev/null & server=$!; read -r _; kill $server; wait $server'
-"""Ends the server, by its process id, as soon as our end of its stdin is gone: also when we were killed."""
+KEEPER = """"$0" "$@" </dev/null & server=$!
+read -r _
+kill $server
+wait $server
+case $HOME in */devperf-adb-*) rm -rf "$HOME";; esac
+"""
+"""Ends the server, by its process id, and takes its folder away as soon as our end of its stdin is gone: also
+when we were killed."""
 
 
 def adb_program() -> str:
