@@ -52,7 +52,7 @@ class Command:
     """A program that measures itself and prints what it found; one start is one round."""
 
     argv: tuple[str, ...]
-    """Program and arguments; `{iterations}` and `{warmup}` are filled in."""
+    """Program and arguments; `{iterations}`, `{warmup}` and `{output}` (a file to read results from) are filled in."""
     push: tuple[str, ...] = ()
     """Files of this machine that lie beside the program where it runs."""
     read: str | Callable[[str], Any] = "lines"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -152,6 +153,35 @@ def test_the_collector_is_back_after_a_workload_that_raises(target):
         runner.run(3, 1)
 
     assert gc.isenabled()
+
+
+def test_a_tracer_is_suspended_while_timing_and_back_afterwards(target):
+    seen = []
+
+    def trace(frame, event, _argument):
+        seen.append((frame.f_code.co_name, event))
+        return trace
+
+    def profile(frame, event, _argument):
+        seen.append((frame.f_code.co_name, event))
+
+    def work():
+        return 1
+
+    before = sys.gettrace(), sys.getprofile()
+    try:
+        with target.start(Call(function=work), 0) as runner:
+            sys.settrace(trace)
+            sys.setprofile(profile)
+            runner.run(3, 1)
+            after = sys.gettrace(), sys.getprofile()
+    finally:
+        sys.settrace(before[0])
+        sys.setprofile(before[1])
+
+    assert "run" in {name for name, _ in seen}
+    assert "work" not in {name for name, _ in seen}
+    assert after == (trace, profile)
 
 
 def test_what_a_workload_raises_in_its_first_call_reaches_the_test(target):

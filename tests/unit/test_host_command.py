@@ -82,6 +82,20 @@ def test_a_function_may_read_the_output():
         assert list(runner.run(1, 1)) == [3000]
 
 
+def test_results_in_a_file_are_read_from_there_and_never_from_an_earlier_run():
+    source = """
+        import os, sys
+        print("a report for people")
+        if not os.environ["DEVPERF_ITERATIONS"] == "2": open(sys.argv[1][6:], "w").write("5\\n6\\n")
+        """
+    command = python(source, "--out={output}")
+
+    with TARGET.start(command, 0) as runner:
+        assert list(runner.run(1, 1)) == [5, 6]
+        with pytest.raises(CaseError, match=r"wrote no file where {output} was given: it ended with: a report"):
+            runner.run(2, 1)
+
+
 def test_results_on_standard_error_are_found_there():
     command = python("import sys; print('a log line'); print(5, file=sys.stderr)")
 

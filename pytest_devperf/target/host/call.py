@@ -15,7 +15,7 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.target.host.anchor import time_anchor
 from pytest_devperf.target.host.burst import Burst, BurstShape, compile_burst
 from pytest_devperf.target.host.footprint import Footprint
-from pytest_devperf.target.host.meter import Meter
+from pytest_devperf.target.host.meter import Meter, untraced
 from pytest_devperf.target.host.tick import tick_ns
 from pytest_devperf.target.target import Clock, Memory, Witness
 
@@ -127,16 +127,17 @@ class Loop:
 
     @contextmanager
     def timing(self) -> Iterator[None]:
-        """Hold the garbage collector still and read the meter around a burst.
+        """Hold the garbage collector and whatever traces this thread still, and read the meter around a burst.
 
-        It collected once when the process start began (see `Footprint`); between rounds it runs as ever.
+        The collector ran once when the process start began (see `Footprint`); between rounds it runs as ever.
         """
         collecting = gc.isenabled()
         gc.disable()
         try:
-            self._meter.begin()
-            yield
-            self.witness = self._meter.end()
+            with untraced():
+                self._meter.begin()
+                yield
+                self.witness = self._meter.end()
         finally:
             if collecting:
                 gc.enable()

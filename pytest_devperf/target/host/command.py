@@ -36,6 +36,10 @@ LOOK_EVERY_S = 0.005
 """Pause between two looks at a program's memory: the kernel keeps the peak, only the last rise can be missed."""
 
 
+OUTPUT = "{output}"
+"""Placeholder for a file that the program writes its results to, where it prints them nowhere else."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where a program runs and which file it is."""
@@ -45,6 +49,8 @@ class Place:
     cwd: str
     name: str
     """What a user calls it."""
+    scratch: str
+    """Absolute path of a folder for its results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +59,8 @@ class Printed:
 
     out: str
     err: str
+    written: str | None = None
+    """What it wrote to the file for its results; None where it was given none."""
 
     @property
     def last(self) -> str:
@@ -61,16 +69,19 @@ class Printed:
         return f"it ended with: {' | '.join(lines[-LAST_LINES:])}" if lines else "it printed nothing"
 
 
-def filled(argument: str, *, iterations: int, warmup: int) -> str:
-    """Fill in how much to do; other braces are the program's own.
+def filled(argument: str, *, iterations: int, warmup: int, output: str) -> str:
+    """Fill in how much to do, and the file that results go to; other braces are the program's own.
 
-    >>> filled("--runs={iterations},{x}", iterations=30, warmup=3)
+    >>> filled("--runs={iterations},{x}", iterations=30, warmup=3, output="/tmp/o")
     '--runs=30,{x}'
     """
-    return argument.replace("{iterations}", str(iterations)).replace("{warmup}", str(warmup))
+    words = {"{iterations}": str(iterations), "{warmup}": str(warmup), OUTPUT: output}
+    for placeholder, word in words.items():
+        argument = argument.replace(placeholder, word)
+    return argument
 
 
-def lay_out(command: Command, folder: Path) -> Place:
+def lay_out(command: Command, folder: Path, scratch: Path) -> Place:
     """Copy pushed files into a private folder and find the program.
 
     Copies, not links: a program may write to the files it is given.
@@ -94,7 +105,7 @@ def lay_out(command: Command, folder: Path) -> Place:
     if not cwd.is_dir():
         raise CaseError(f"no folder {cwd} to run in", "check cwd=")
     program = _program(command, folder, cwd)
-    return Place(program=str(program), cwd=str(cwd), name=Path(command.argv[0]).name)
+    return Place(program=str(program), cwd=str(cwd), name=Path(command.argv[0]).name, scratch=str(scratch))
 
 
 def _program(command: Command, folder: Path, cwd: Path) -> Path:
@@ -196,9 +207,11 @@ class CommandRunner:
         """Read the results from standard output, or from standard error where the tool prints them there."""
         command = self._command
         try:
-            return parse_output(printed.out, command.read, command.units)
+            return parse_output(
+                printed.out if printed.written is None else printed.written, command.read, command.units
+            )
         except CaseError as error:
-            if not printed.err.strip():
+            if not printed.err.strip() or printed.written is not None:
                 raise CaseError(f"{self._place.name}: {error.what}", error.next_step) from error
             failed = error
         try:
@@ -214,7 +227,11 @@ class CommandRunner:
             "DEVPERF_WARMUP": str(self._warmup),
             "DEVPERF_PROCESS": str(self._process),
         }
-        arguments = [filled(each, iterations=iterations, warmup=self._warmup) for each in command.argv[1:]]
+        output = Path(self._place.scratch) / "output"
+        output.unlink(missing_ok=True)
+        arguments = [
+            filled(each, iterations=iterations, warmup=self._warmup, output=str(output)) for each in command.argv[1:]
+        ]
         # Files, not pipes: nobody has to read while the program measures itself.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             try:
@@ -237,7 +254,11 @@ class CommandRunner:
             raise CaseError(f"{self._place.name} took longer than {command.timeout_s:g} s", printed.last)
         if child.returncode:
             raise CaseError(f"{self._place.name} ended with {_format_code(child.returncode)}", printed.last)
-        return printed
+        if not any(OUTPUT in argument for argument in command.argv[1:]):
+            return printed
+        if not output.is_file():
+            raise CaseError(f"{self._place.name} wrote no file where {OUTPUT} was given", printed.last)
+        return replace(printed, written=output.read_text(encoding="utf-8", errors="replace"))
 
 
 def _wait(child: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[int], None] | None) -> bool:
@@ -317,8 +338,11 @@ def start_command(command: Command, process: int, *, clock: Clock) -> Iterator[R
     Raises:
         CaseError: A file or the program is missing, or there is no such reader.
     """
-    with tempfile.TemporaryDirectory(prefix="devperf-command-") as folder:
-        runner = CommandRunner(command, process, lay_out(command, Path(folder)), clock=clock)
+    with tempfile.TemporaryDirectory(prefix="devperf-command-") as private:
+        folder, scratch = Path(private, "files"), Path(private, "results")
+        folder.mkdir()
+        scratch.mkdir()
+        runner = CommandRunner(command, process, lay_out(command, folder, scratch), clock=clock)
         try:
             yield runner
         finally:

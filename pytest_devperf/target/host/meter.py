@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from pytest_devperf.target.target import Witness
 
@@ -38,6 +40,27 @@ def read_asleep_ns() -> int | None:
     if hasattr(time, "CLOCK_UPTIME_RAW"):  # macOS, where CLOCK_MONOTONIC goes on in sleep
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC) - time.clock_gettime_ns(time.CLOCK_UPTIME_RAW)
     return None
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Suspend the calling thread's trace and profile functions (coverage tools, debuggers, profilers).
+
+    Tools of `sys.monitoring` (3.12 and later) belong to the whole interpreter and are left alone. What the
+    workload itself installs meanwhile (a breakpoint) stays.
+    """
+    trace, profile = sys.gettrace(), sys.getprofile()
+    if trace is not None:
+        sys.settrace(None)
+    if profile is not None:
+        sys.setprofile(None)
+    try:
+        yield
+    finally:
+        if profile is not None:
+            sys.setprofile(profile)
+        if trace is not None:
+            sys.settrace(trace)
 
 
 class Meter:
