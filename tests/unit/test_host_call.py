@@ -238,6 +238,24 @@ def test_every_process_start_has_one_loop_of_its_own(target):
     assert loops[0].is_closed()
 
 
+def test_tasks_and_threads_that_a_workload_leaves_are_wound_down(target):
+    left = []
+
+    async def work():
+        left.append(asyncio.ensure_future(asyncio.sleep(60)))
+        await asyncio.to_thread(int)
+
+    with target.start(Call(function=work, shape="coroutine"), 0) as runner:
+        runner.run(2, 1)
+
+    assert all(task.cancelled() for task in left)
+
+
+def test_what_is_no_stream_is_refused(target):
+    with pytest.raises(CaseError, match="int, which is no stream"), target.start(Call(function=int, shape="stream"), 0):
+        pass
+
+
 def test_a_coroutine_shape_that_gives_nothing_to_await_is_refused(target):
     with pytest.raises(CaseError, match="nothing to await"), target.start(Call(function=int, shape="coroutine"), 0):
         pass

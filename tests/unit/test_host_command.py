@@ -233,9 +233,11 @@ def test_the_peak_of_what_a_program_starts_is_seen(tmp_path):
         assert runner.memory(1).peak > 64 << 20
 
 
-def test_an_interrupt_ends_the_program_and_all_that_it_started(tmp_path):
+@pytest.mark.parametrize("after_s", [0, 0.3])
+def test_an_interrupt_ends_the_program_and_all_that_it_started(tmp_path, after_s):
     noted = tmp_path / "pid"
-    command = Command(argv=("sh", "-c", f"sleep 60 & echo $! > {noted}; sleep 0.5; kill -INT {os.getpid()}; wait"))
+    interrupt = f"sleep {after_s}; kill -INT {os.getpid()}"
+    command = Command(argv=("sh", "-c", f"sleep 60 & echo $! > {noted}; {interrupt}; wait"))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with TARGET.start(command, 0) as runner, pytest.raises(KeyboardInterrupt):

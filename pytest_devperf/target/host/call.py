@@ -66,6 +66,7 @@ class Loop:
         self._now_ns = now_ns
         self._meter = Meter(now_ns)
         self._bursts: dict[bool, Burst] = {}
+        self._series: tuple[list[Any], list[Any]] = ([], [])
         self.witness = Witness()
         self.awaited = call.shape == "coroutine" or is_awaited_stream(call)
 
@@ -81,7 +82,7 @@ class Loop:
         samples: list[Any] = [0] * iterations
         more: tuple[Any, ...] = (inner_loops,)
         if call.shape == "stream":
-            self._series: tuple[list[Any], list[Any]] = ([None] * iterations, [None] * iterations)
+            self._series = ([None] * iterations, [None] * iterations)
             more = self._series
         burst = self._burst(inner=inner_loops > 1)
 
@@ -104,7 +105,7 @@ class Loop:
         if call.shape == "plain":
             refuse_unfinished(call, result)
         if call.shape == "stream":
-            result = list(result)
+            result = _items(call, result)
         if call.sync is not None:
             call.sync(result)
         return result
@@ -181,8 +182,29 @@ class Loop:
         return self._bursts[inner]
 
 
+def _items(call: Call, stream: Any) -> list[Any]:  # noqa: ANN401 - whatever the call returns
+    if not hasattr(stream, "__iter__"):
+        raise CaseError(
+            f"{name_of(call.function)} returned {type(stream).__qualname__}, which is no stream",
+            "return an iterator, or pass the async generator function itself",
+        )
+    return list(stream)
+
+
 async def _settled(value: Any) -> Any:  # noqa: ANN401 - whatever a setup or sync returns
     return await value if inspect.isawaitable(value) else value
+
+
+def _wind_down(events: asyncio.AbstractEventLoop) -> None:
+    """Close an event loop as `asyncio.run` does: what the workload left running is cancelled first."""
+    left = asyncio.all_tasks(events)
+    for task in left:
+        task.cancel()
+    if left:
+        events.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    events.run_until_complete(events.shutdown_asyncgens())
+    events.run_until_complete(events.shutdown_default_executor())
+    events.close()
 
 
 class CallRunner:
@@ -236,8 +258,7 @@ class CallRunner:
         self._loop.close()
         self._footprint.close()
         if self._events is not None:
-            self._events.run_until_complete(self._events.shutdown_asyncgens())
-            self._events.close()
+            _wind_down(self._events)
             self._events = None
 
     def _forget(self) -> None:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -235,19 +236,23 @@ class CommandRunner:
         # Files, not pipes: nobody has to read while the program measures itself.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             try:
-                child = subprocess.Popen(
-                    [self._place.program, *arguments],
-                    cwd=self._place.cwd,
-                    env={**os.environ, **command.environment, **told},
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    start_new_session=True,
-                )
+                with held_interrupts() as interrupted:
+                    child = subprocess.Popen(
+                        [self._place.program, *arguments],
+                        cwd=self._place.cwd,
+                        env={**os.environ, **command.environment, **told},
+                        stdin=subprocess.DEVNULL,
+                        stdout=out,
+                        stderr=err,
+                        start_new_session=True,
+                    )
             except OSError as error:
                 raise CaseError(
                     f"{self._place.name} cannot be started: {error.strerror}", self._place.program
                 ) from error
+            if interrupted:
+                end_group(child)
+                raise KeyboardInterrupt
             timed_out = not _wait(child, command.timeout_s, watch)
             printed = Printed(out=_text(out), err=_text(err))
         if timed_out:
@@ -259,6 +264,26 @@ class CommandRunner:
         if not output.is_file():
             raise CaseError(f"{self._place.name} wrote no file where {OUTPUT} was given", printed.last)
         return replace(printed, written=output.read_text(encoding="utf-8", errors="replace"))
+
+
+@contextmanager
+def held_interrupts() -> Iterator[list[int]]:
+    """Note Ctrl-C instead of raising it while a program starts: raised in between, nobody would know its id.
+
+    Yields:
+        The signals that came. Only the main thread receives them; elsewhere nothing is held.
+    """
+    came: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    # None: a handler that is not Python's and could not be put back.
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield came
+        return
+    signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _wait(child: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[int], None] | None) -> bool:
