@@ -22,7 +22,7 @@ import dev.devperf.Devperf
 fun main(args: Array<String>) {
     val run = Devperf.connect()
     if (run == null) { println("not under devperf"); return }
-    run.bench("sort", facts = mapOf("length" to 3, "wörd \"q\" \n" to "\uD83D\uDE00")) { listOf(3, 1, 2).sorted() }
+    run.bench("sort", facts = mapOf("length" to 3, "wörd" to "\"q\" \n \uD83D\uDE00")) { listOf(3, 1, 2).sorted() }
     run.bench("slow", load = { 1_000_000L }) { ns ->
         val begun = System.nanoTime()
         while (System.nanoTime() - begun < ns) {}
@@ -79,7 +79,7 @@ def test_every_case_is_measured_and_a_crash_is_gone_on_from(app: Path) -> None:
 
     assert list(cases) == ["sort", "slow", "dies", "throws", "npu"]
     assert [len(samples) for samples in cases["sort"].rounds_ns["latency"]] == [4, 4]
-    assert cases["sort"].facts == {"length": 3, 'wörd "q" \n': "\N{GRINNING FACE}"}
+    assert cases["sort"].facts == {"length": 3, "wörd": '"q" \n \N{GRINNING FACE}'}
     assert cases["slow"].load_ns is not None
     assert min(min(samples) for samples in cases["slow"].rounds_ns["latency"]) > 999_000
     assert cases["dies"].reason == "the app died in this case when it ran before"
