@@ -15,6 +15,9 @@ from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.place import ROOT
 from pytest_devperf.target.android.setup import setup_folder
 
+BORN_STEP_S = 2
+"""How far two reads of one process's beginning may differ: it is computed from the time of the boot, which drifts."""
+
 ON_PHONE = f"{ROOT}/changed.properties"
 """Properties, one `key=value` a line."""
 
@@ -31,6 +34,8 @@ class Note:
     """Hash of the workstation that wrote it."""
     pid: int = 0
     """Process that wrote it."""
+    born: int = 0
+    """When that process began, in seconds since 1970: process ids are given again."""
 
     @property
     def empty(self) -> bool:
@@ -38,9 +43,14 @@ class Note:
         return not self.pinned and self.stay_on is None
 
     @property
+    def in_use(self) -> bool:
+        """Whether another process of this machine wrote it that still lives."""
+        return self.host == this_host() and _lives(self.pid, self.born)
+
+    @property
     def abandoned(self) -> bool:
-        """Whether nobody who still lives will undo it: a process of another machine may, one of ours is looked for."""
-        return self.host == this_host() and not _lives(self.pid)
+        """Whether nobody who still lives will undo it. Of another machine's nobody here can tell."""
+        return self.host == this_host() and not self.in_use
 
 
 def this_host() -> str:
@@ -52,7 +62,13 @@ def this_host() -> str:
 
 def format_note(note: Note) -> str:
     """Write a note as properties."""
-    words = {"pinned": str(note.pinned).lower(), "stay_on": note.stay_on, "host": note.host, "pid": note.pid}
+    words = {
+        "pinned": str(note.pinned).lower(),
+        "stay_on": note.stay_on,
+        "host": note.host,
+        "pid": note.pid,
+        "born": note.born,
+    }
     return "".join(f"{key}={value}\n" for key, value in words.items() if value is not None)
 
 
@@ -60,7 +76,7 @@ def parse_note(text: str) -> Note | None:
     r"""Read properties; None where they are no note of ours.
 
     >>> parse_note("pinned=true\nhost=abc\npid=12\n")
-    Note(pinned=True, stay_on=None, host='abc', pid=12)
+    Note(pinned=True, stay_on=None, host='abc', pid=12, born=0)
     """
     words = dict(line.split("=", 1) for line in text.replace("\r", "").splitlines() if "=" in line)
     if "pinned" not in words:
@@ -71,7 +87,8 @@ def parse_note(text: str) -> Note | None:
         # It goes back into a command: only what the setting can hold is taken.
         stay_on=stay_on if stay_on is not None and re.fullmatch(r"\d{1,3}|null", stay_on) else None,
         host=words.get("host", ""),
-        pid=int(words["pid"]) if words.get("pid", "").isdecimal() else 0,
+        pid=_number(words.get("pid")),
+        born=_number(words.get("born")),
     )
 
 
@@ -130,12 +147,24 @@ class Notes:
 
 def mine(*, pinned: bool, stay_on: str | None) -> Note:
     """Make a note of this process."""
-    return Note(pinned=pinned, stay_on=stay_on, host=this_host(), pid=os.getpid())
+    return Note(pinned=pinned, stay_on=stay_on, host=this_host(), pid=os.getpid(), born=_born(os.getpid()) or 0)
 
 
-def _lives(pid: int) -> bool:
+def _lives(pid: int, born: int) -> bool:
     if pid <= 0 or pid == os.getpid():
         return False
+    began = _born(pid)
+    return began is not None and abs(began - born) <= BORN_STEP_S
+
+
+def _born(pid: int) -> int | None:
     import psutil
 
-    return bool(psutil.pid_exists(pid))
+    try:
+        return int(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return None
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isdecimal() else 0

@@ -108,13 +108,13 @@ class AndroidTarget:
         """Undo leftovers, keep the screen on, hold the clocks; called again it does nothing.
 
         Raises:
-            UsageError: Its clocks must be held and cannot be.
+            UsageError: Its clocks must be held and cannot be, or another session is using it.
             TargetError: It went away.
         """
         if self._open:
             return
-        self._open = True
         self.swept = self._hold.sweep()
+        self._open = True
         self._hold.take(pin=self._pin_clocks != "off")
         if self._pin_clocks == "on" and not self._hold.pinned:
             words = self._hold.words

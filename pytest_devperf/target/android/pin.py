@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
-from pytest_devperf.errors import TargetError
+from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.look import Seen
 from pytest_devperf.target.android.note import Note, Notes, mine
@@ -55,10 +55,18 @@ class Hold:
             What was undone, in words; None where nothing was left.
 
         Raises:
+            UsageError: Another session of this machine is using the phone.
             TargetError: The phone went away.
         """
         note = self._notes.read()
-        if note is None or note.empty or not note.abandoned:
+        if note is None or note.empty:
+            return None
+        if note.in_use:
+            raise UsageError(
+                f"{self._link.name} is being measured by another session (process {note.pid})", "wait until it has ended"
+            )
+        if not note.abandoned:
+            self.words = f"another computer's session has changed {self._link.name}; `devperf unpin` undoes it"
             return None
         return undo(self._notes, note)
 

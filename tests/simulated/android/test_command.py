@@ -13,22 +13,39 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Share
 from pytest_devperf.simphone import SimPhone
+from pytest_devperf.target.android.command import CommandRunner
 from pytest_devperf.target.android.phone import AndroidTarget
 from pytest_devperf.target.target import Witnessing
 
-HOSTILE = ["a b", "it's", '"q"', "$(touch gone)", "`touch gone`", "; touch gone", "ü €", "*", "-n", "\\", "a\nb", "", "~", "$HOME"]
+HOSTILE = [
+    "a b",
+    "it's",
+    '"q"',
+    "$(touch gone)",
+    "`touch gone`",
+    "; touch gone",
+    "ü €",
+    "*",
+    "-n",
+    "\\",
+    "a\nb",
+    "",
+    "~",
+    "$HOME",
+]
 
 
 def runs_of(target: AndroidTarget, command: Command, iterations: int = 4) -> tuple[list[float], str]:
     with target.start(command, 2) as runner:
-        runner.warm_up(3)  # type: ignore[attr-defined] # a command warms itself
+        assert isinstance(runner, CommandRunner)
+        runner.warm_up(3)
         samples = list(runner.run(iterations, 1))
-        return samples, runner.result()  # type: ignore[attr-defined] # a command answers
+        return samples, runner.result()
 
 
 def test_a_pushed_program_runs_beside_its_files(target: AndroidTarget, tmp_path: Path) -> None:
     program, data = tmp_path / "my tool.sh", tmp_path / "data 'x'.txt"
-    program.write_text('#!/bin/sh\nread -r n < "./data \'x\'.txt"; echo $n\n')
+    program.write_text("#!/bin/sh\nread -r n < \"./data 'x'.txt\"; echo $n\n")
     data.write_text("4711\n")
 
     samples, _ = runs_of(target, Command(argv=("./my tool.sh",), push=(str(program), str(data))))
@@ -48,9 +65,7 @@ def test_a_pushed_folder_keeps_its_shape(target: AndroidTarget, tmp_path: Path) 
 def test_arguments_reach_the_program_as_they_are(target: AndroidTarget) -> None:
     echo = "for each; do printf '<%s>' \"$each\"; done; echo; [ ! -e gone ]"
 
-    _, printed = runs_of(
-        target, Command(argv=("sh", "-c", echo, "sh", *HOSTILE), read=lambda text: [float(len(text))])
-    )
+    _, printed = runs_of(target, Command(argv=("sh", "-c", echo, "sh", *HOSTILE), read=lambda text: [float(len(text))]))
 
     assert printed == "".join(f"<{each}>" for each in HOSTILE) + "\n"
 
@@ -76,7 +91,13 @@ def test_variables_and_folders_are_data_too(target: AndroidTarget) -> None:
 
 def test_how_much_to_do_is_told_in_both_ways(target: AndroidTarget) -> None:
     command = Command(
-        argv=("sh", "-c", 'echo "$1 $DEVPERF_ITERATIONS $DEVPERF_WARMUP $DEVPERF_PROCESS"', "sh", "{iterations}-{warmup}-{x}"),
+        argv=(
+            "sh",
+            "-c",
+            'echo "$1 $DEVPERF_ITERATIONS $DEVPERF_WARMUP $DEVPERF_PROCESS"',
+            "sh",
+            "{iterations}-{warmup}-{x}",
+        ),
         read=lambda _: [1.0],
     )
 
@@ -100,10 +121,13 @@ def test_a_failing_program_shows_its_last_lines(target: AndroidTarget, argv: tup
 def test_a_program_that_does_not_end_is_ended(target: AndroidTarget) -> None:
     command = Command(argv=("sh", "-c", "echo $$ > pid; exec sleep 100"), timeout_s=1.0)
     with target.start(command, 0) as runner:
-        folder = runner._place.folder  # type: ignore[attr-defined] # to look for what it left
+        assert isinstance(runner, CommandRunner)
+        folder = runner._place.folder
         with pytest.raises(CaseError, match="was ended after 1 s on Google Pixel 8"):
             runner.run(1, 1)
-        said = target.link.script(f"read -r p < {folder}/pid; grep State /proc/$p/status; echo $p", doing="looking").output
+        said = target.link.script(
+            f"read -r p < {folder}/pid; grep State /proc/$p/status; echo $p", doing="looking"
+        ).output
 
     assert said.strip().isdecimal() or "Z" in said
 
@@ -150,7 +174,9 @@ def test_a_wrong_command_is_refused_in_words(target: AndroidTarget, command: Com
         runs_of(target, command)
 
 
-def test_affinity_names_clusters_or_cpus(switch_on: Callable[..., SimPhone], reach: Callable[..., AndroidTarget]) -> None:
+def test_affinity_names_clusters_or_cpus(
+    switch_on: Callable[..., SimPhone], reach: Callable[..., AndroidTarget]
+) -> None:
     target = reach(switch_on(), affinity="big")
 
     assert runs_of(target, Command(argv=("echo", "3")))[0] == [3]

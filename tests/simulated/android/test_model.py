@@ -13,6 +13,7 @@ from pytest_devperf.errors import CaseError, TargetError, Unsupported
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Share
 from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
+from pytest_devperf.target.android.model import ModelRunner
 from pytest_devperf.target.android.phone import AndroidTarget
 from pytest_devperf.target.android.place import ROOT
 from pytest_devperf.target.feed import make_feed
@@ -60,6 +61,19 @@ def test_outputs_equal_those_of_this_machines_runtime(target: AndroidTarget, mod
 
     assert numpy.array_equal(outputs["z"], z)
     assert numpy.array_equal(outputs["k"], k)
+
+
+def test_a_phone_without_the_shell_protocol_runs_models_too(switch_on: SwitchOn, reach: Reach, model: Model) -> None:
+    target = reach(switch_on("android9"))
+
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, Answering)
+        samples = runner.run(3, 1)
+        outputs = runner.result()
+
+    assert not target.link.packets
+    assert len(samples) == 3
+    assert outputs["z"].shape == (3, 4)
 
 
 def test_a_process_start_is_measured_by_the_common_loop(target: AndroidTarget, model: Model, phone: SimPhone) -> None:
@@ -173,9 +187,11 @@ def test_a_model_that_cannot_be_fed_is_skipped_with_the_reason(target: AndroidTa
 
 
 def test_a_runner_that_is_killed_fails_its_case_with_a_clear_line(target: AndroidTarget, model: Model) -> None:
-    with pytest.raises(CaseError, match=r"ended on Google Pixel 8 \(killed by signal 9\)"), target.start(model, 0) as up:
-        target.link.script(f"kill -9 {up.about['pid']}", doing="killing")  # type: ignore[attr-defined] # the runner's own answer
-        up.run(1, 1)
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, ModelRunner)
+        target.link.script(f"kill -9 {runner.about['pid']}", doing="killing")
+        with pytest.raises(CaseError, match=r"ended on Google Pixel 8 \(killed by signal 9\)"):
+            runner.run(1, 1)
 
 
 def test_a_full_phone_says_so(switch_on: SwitchOn, reach: Reach, model: Model) -> None:
@@ -192,6 +208,11 @@ def test_a_phone_that_dies_gives_one_clear_error(
     monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 0.5)
     target = reach(switch_on(mishap=mishap))
 
-    with pytest.raises(TargetError, match="stopped answering while"), target.start(model, 0) as runner:
+    with pytest.raises(TargetError, match="stopped answering while"):
+        run_for_long(target, model)
+
+
+def run_for_long(target: AndroidTarget, model: Model) -> None:
+    with target.start(model, 0) as runner:
         for _ in range(200):
             runner.run(50, 100)

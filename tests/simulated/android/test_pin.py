@@ -14,6 +14,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.simphone import SimPhone
 from pytest_devperf.target.android.note import ON_PHONE
 from pytest_devperf.target.android.phone import AndroidTarget
+from pytest_devperf.target.android.place import ROOT
 
 SwitchOn = Callable[..., SimPhone]
 Reach = Callable[..., AndroidTarget]
@@ -87,6 +88,7 @@ def test_the_screen_setting_goes_back_to_what_it_was(switch_on: SwitchOn, reach:
 PROGRAM = """
 import sys, time
 from pytest_devperf.target.android.phone import AndroidTarget
+from pytest_devperf.target.android.place import ROOT
 
 class Clock:
     now_ns = staticmethod(time.perf_counter_ns)
@@ -155,7 +157,7 @@ def test_a_leftover_is_found_even_when_the_phones_note_is_gone(switch_on: Switch
     assert target.swept == "fixed-performance mode and stay-awake"
 
 
-def test_a_session_that_lives_is_not_swept_away(switch_on: SwitchOn, reach: Reach) -> None:
+def test_a_phone_in_use_by_another_session_is_left_alone(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on()
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, phone.serial, str(phone.server_port), "SIGKILL"],
@@ -164,13 +166,23 @@ def test_a_session_that_lives_is_not_swept_away(switch_on: SwitchOn, reach: Reac
     ) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        target = reach(phone)
-        swept = target._hold.sweep()
+        with pytest.raises(UsageError, match=f"another session \\(process {child.pid}\\)"):
+            reach(phone).open()
         pinned = phone.state.pinned
         child.kill()
 
-    assert swept is None
     assert pinned
+
+
+def test_another_computers_changes_are_told_and_left(switch_on: SwitchOn, reach: Reach) -> None:
+    target = reach(switch_on())
+    foreign = "pinned=true\nhost=0123456789ab\npid=1\n"
+    target.link.script(f"mkdir -p {ROOT}; printf %s '{foreign}' > {ON_PHONE}", doing="preparing")
+
+    target.open()
+
+    assert target.swept is None
+    assert "devperf unpin" in (target.pin_words or "")
 
 
 def test_unpin_undoes_whatever_was_left(switch_on: SwitchOn, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -210,5 +222,3 @@ def test_signal_handlers_are_taken_back(switch_on: SwitchOn, reach: Reach) -> No
 
     assert during != before
     assert signal.getsignal(signal.SIGTERM) == before
-
-

@@ -21,7 +21,7 @@ numpy = pytest.importorskip("numpy")
 @pytest.fixture
 def folder(tmp_path: Path, setup: Setup, model_path: Path) -> Path:
     """A working folder as it is laid out on a phone."""
-    os.symlink(setup.library, tmp_path / LIBRARY)
+    (tmp_path / LIBRARY).symlink_to(setup.library)
     shutil.copy(setup.runner, tmp_path / RUNNER)
     shutil.copy(model_path, tmp_path / "model.onnx")
     lay_out(tmp_path, Model(path=str(model_path), dims={"batch": 2}))

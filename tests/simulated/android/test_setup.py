@@ -1,0 +1,140 @@
+"""Preparing runner and library for phones, with this machine's compiler standing in for the NDK's."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pytest_devperf.cli import cooldown, setup_android
+from pytest_devperf.errors import Unsupported, UsageError
+from pytest_devperf.target.android.setup import (
+    FOLDER_VARIABLE,
+    LIBRARY,
+    TRIPLES,
+    Setup,
+    elf_abi,
+    find_setup,
+    set_up_android,
+)
+
+ABI = {"x86_64": "x86_64", "aarch64": "arm64-v8a"}.get(platform.machine(), "x86_64")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT", "ANDROID_HOME", "ANDROID_SDK_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def ndk(tmp_path: Path) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None or platform.system() != "Linux":
+        pytest.skip("needs a C compiler on Linux")
+    folder = tmp_path / "ndk" / "toolchains" / "llvm" / "prebuilt" / "linux-x86_64" / "bin"
+    folder.mkdir(parents=True)
+    for triple in TRIPLES.values():
+        (folder / f"{triple}-clang").symlink_to(compiler)
+    return tmp_path / "ndk"
+
+
+def test_a_library_and_an_ndk_make_a_setup(home: Path, ndk: Path, setup: Setup) -> None:
+    done = set_up_android(library=setup.library, ndk=ndk)
+
+    assert find_setup(ABI) == done[ABI]
+    about = subprocess.run([done[ABI].runner, "about"], capture_output=True, text=True, check=True).stdout
+    assert '"anchor"' in about
+    assert home in done[ABI].library.parents
+
+
+def test_an_archive_gives_a_setup_for_each_abi_it_holds(home: Path, ndk: Path, tmp_path: Path) -> None:
+    aar = tmp_path / "onnxruntime-android.aar"
+    with zipfile.ZipFile(aar, "w") as archive:
+        archive.writestr(f"jni/arm64-v8a/{LIBRARY}", b"one")
+        archive.writestr(f"jni/x86_64/{LIBRARY}", b"two")
+        archive.writestr(f"../jni/x86/{LIBRARY}", b"no")
+
+    done = set_up_android(aar=aar, ndk=ndk)
+
+    assert sorted(done) == ["arm64-v8a", "x86_64"]
+    assert find_setup("arm64-v8a").library.read_bytes() == b"one"
+
+
+def test_a_runner_from_a_release_needs_no_ndk(home: Path, setup: Setup) -> None:
+    done = set_up_android(library=setup.library, runner=setup.runner)
+
+    assert done[ABI].runner.read_bytes() == setup.runner.read_bytes()
+
+
+def test_a_runner_of_an_older_devperf_is_made_again(home: Path, setup: Setup) -> None:
+    set_up_android(library=setup.library, runner=setup.runner)
+    (home / ABI / "setup.json").write_text('{"sources": "older"}')
+
+    with pytest.raises(Unsupported, match=r"another version of devperf.*setup-android"):
+        find_setup(ABI)
+
+
+def test_what_is_missing_is_said_with_the_command(home: Path) -> None:
+    with pytest.raises(Unsupported, match=r"no ONNX runner is set up for arm64-v8a phones.*devperf setup-android"):
+        find_setup("arm64-v8a")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("x.so", b"text", "is no shared library"),
+        ("x.so", b"\x7fELF" + b"\x02\x01" + bytes(12) + b"\xf3\x00", "processor"),
+    ],
+)
+def test_a_file_that_is_no_library_for_android_is_refused(
+    home: Path, tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(UsageError, match=words):
+        set_up_android(library=tmp_path / name)
+
+
+def test_without_an_ndk_it_says_how_to_name_one(home: Path, setup: Setup) -> None:
+    with pytest.raises(UsageError, match=r"no Android NDK was found.*--ndk"):
+        set_up_android(library=setup.library)
+
+
+def test_an_archive_without_libraries_is_refused(home: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.aar", "w") as archive:
+        archive.writestr("readme", b"")
+
+    with pytest.raises(UsageError, match="holds no jni/"):
+        set_up_android(aar=tmp_path / "x.aar")
+
+
+def test_elf_abi_reads_the_machine(setup: Setup) -> None:
+    assert elf_abi(setup.library) == ABI
+
+
+def test_the_command_sets_up_and_tells_where(home: Path, setup: Setup, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    setup_android.add_arguments(parser)
+
+    code = setup_android.run(parser.parse_args(["--library", str(setup.library), "--runner", str(setup.runner)]))
+
+    assert code == 0
+    assert str(home / ABI) in capsys.readouterr().out
+
+
+def test_the_command_cooldown_waits_for_a_temperature(setups: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    cooldown.add_arguments(parser)
+
+    code = cooldown.run(parser.parse_args(["--target", "sim", "--cooldown", "temp=60"]))
+
+    assert code == 0
+    assert "Google Pixel 8: " in capsys.readouterr().out
