@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import permutations
 
 from msgspec.structs import replace as with_fields
 
 from pytest_devperf import stats
+from pytest_devperf.compare.estimate import NotSamples, estimate
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.threshold import tolerance_of
 from pytest_devperf.compare.verdict import Judged, judge
@@ -32,14 +33,21 @@ class Noise:
     repetitions: int
     centre: float
     """Median of the repetitions' headline values, in `unit`."""
+    starts_pct: float | None
+    """How far process starts stray within a repetition: standard deviation of their best rounds, in percent.
+
+    None where no repetition has two of them.
+    """
+    runs_pct: float
+    """How far repetitions stray from one another: standard deviation of their headline values, in percent."""
     spread_pct: float
-    """Their range, in percent of the centre."""
+    """The repetitions' range, in percent of the centre."""
     comparisons: int
-    """Repetitions that were held against the one before them."""
+    """Pairs of repetitions that were held against each other, each once as the saved run and once as the new one."""
     suspects: int
     """Of these, how many were beyond the threshold."""
     false_alarms: int
-    """Of these, how many would have failed a test; the repetition after it served as the confirmation."""
+    """Of these, how many would have failed a test; a third repetition served as the confirmation."""
     detectable_pct: float | None
     """The smallest change that such comparisons find, the median over them."""
     tolerance_pct: float
@@ -67,12 +75,27 @@ def noise(records: Sequence[Record], policy: Policy) -> tuple[Noise, ...]:
     return tuple(found)
 
 
+def recommended(found: Mapping[str, Sequence[Noise]]) -> dict[str, float]:
+    """Choose one tolerance per metric that suits every case: the largest that one of them needs.
+
+    Args:
+        found: What each case came to, by its id.
+
+    Returns:
+        Percent by metric name, in the order in which metrics are met.
+    """
+    chosen: dict[str, float] = {}
+    for each in (one for several in found.values() for one in several):
+        chosen[each.metric] = max(each.tolerance_pct, chosen.get(each.metric, 0.0))
+    return chosen
+
+
 def _of_metric(held: Sequence[tuple[Record, Measurement]], policy: Policy) -> Noise:
     centres = [each.robust for _, each in held if each.robust is not None]
     centre = stats.median(centres)
-    judged = [_judged(held, place, policy) for place in range(1, len(held))]
+    judged = [_judged(held, before, now, policy) for before, now in permutations(range(len(held)), 2)]
     detectable = [one.change.detectable_pct for one in judged if one.change.detectable_pct is not None]
-    worst_pct = max(100 * abs(after - before) / abs(before) for before, after in pairwise(centres))
+    worst_pct = max(100 * abs(after - before) / abs(before) for before, after in permutations(centres, 2))
     least_pct = 100 * tolerance_of(held[0][1], policy)
     beyond = any(one.change.verdict in {"suspect", "regressed", "improved"} for one in judged)
     return Noise(
@@ -80,6 +103,8 @@ def _of_metric(held: Sequence[tuple[Record, Measurement]], policy: Policy) -> No
         unit=held[0][1].unit,
         repetitions=len(held),
         centre=centre,
+        starts_pct=_starts_pct([each for _, each in held]),
+        runs_pct=100 * (stats.std(centres) or 0.0) / abs(centre),
         spread_pct=100 * (max(centres) - min(centres)) / abs(centre),
         comparisons=len(judged),
         suspects=sum(one.change.verdict in {"suspect", "regressed"} for one in judged),
@@ -89,25 +114,41 @@ def _of_metric(held: Sequence[tuple[Record, Measurement]], policy: Policy) -> No
     )
 
 
-def _judged(held: Sequence[tuple[Record, Measurement]], place: int, policy: Policy) -> Judged:
-    """Hold a repetition against the one before it; the one after it confirms, else nothing does."""
-    (before_record, before), (record, now) = held[place - 1], held[place]
+def _starts_pct(measurements: Sequence[Measurement]) -> float | None:
+    """Pool the variance of process starts within each run, relative to the run's own mean."""
+    squares, freedom = 0.0, 0
+    for each in measurements:
+        try:
+            floors = estimate(each).floors
+        except NotSamples:
+            continue
+        ratio = stats.cov(floors) if len(floors) >= FEWEST else None
+        if ratio is not None:
+            squares += ratio * ratio * (len(floors) - 1)
+            freedom += len(floors) - 1
+    return 100 * math.sqrt(squares / freedom) if freedom else None
+
+
+def _judged(held: Sequence[tuple[Record, Measurement]], before: int, now: int, policy: Policy) -> Judged:
+    """Hold a repetition against another one; the next of the others confirms, where there is one."""
+    (before_record, saved), (record, measured) = held[before], held[now]
     identity = record.run_context.anchor
     same_anchor = identity is not None and before_record.run_context.anchor == identity
-    if place + 1 < len(held):
-        again = held[place + 1][1]
+    others = [(now + step) % len(held) for step in range(1, len(held)) if (now + step) % len(held) != before]
+    if others:
+        again = held[others[0]][1]
         confirmation = Confirmation(
             process=again.process, samples_ns=again.samples_ns, samples=again.samples, anchor_ns=again.anchor_ns
         )
         return judge(
-            with_fields(now, confirmation=confirmation),
-            [before],
+            with_fields(measured, confirmation=confirmation),
+            [saved],
             policy,
             same_anchor=same_anchor,
             starts=record.processes,
         )
     alone = replace(policy, confirm=False)
-    judged = judge(now, [before], alone, same_anchor=same_anchor, starts=record.processes)
+    judged = judge(measured, [saved], alone, same_anchor=same_anchor, starts=record.processes)
     if judged.change.verdict != "regressed" or not policy.confirm:
         return judged
     # What was not measured again is a suspect, not an alarm.

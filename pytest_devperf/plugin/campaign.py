@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import pytest
@@ -25,8 +25,12 @@ from pytest_devperf.record.record import Record
 from pytest_devperf.report.detail import failure_text
 
 if TYPE_CHECKING:
+    from pytest_devperf.case.case import Case
     from pytest_devperf.record.record import Comparison
     from pytest_devperf.sensor.context import Context
+
+
+SomePasses = TypeVar("SomePasses", bound=Passes)
 
 
 class Campaign:
@@ -68,23 +72,26 @@ class Campaign:
         _refuse_twins(items, cases)
         self.baselines.read()
         self.keeper.check()
-        saving = self.options.save is not None
         for item, case in zip(items, cases, strict=True):
             key = (str(item.path), item.nodeid)
             nth = count[key] = count.get(key, -1) + 1
-            baseline = self.baselines.of(case.id)
-            entry = Entry(
-                index=len(self.ledger.entries),
-                item=item,
-                nth=nth,
-                case=case,
-                converge=not saving and baseline is None,
-                early=not saving and baseline is not None,
-                policy=self.baselines.policy(case),
-                baseline=baseline,
-            )
-            self.ledger.add(entry)
+            self.ledger.add(self.entry(item, nth, case))
         self._prerun = self.places.prerun()
+
+    def entry(self, item: pytest.Item, nth: int, case: Case) -> Entry:
+        """Take a case up: what may end it early depends on what becomes of the session's runs."""
+        saving = self.options.save is not None
+        baseline = self.baselines.of(case.id)
+        return Entry(
+            index=len(self.ledger.entries),
+            item=item,
+            nth=nth,
+            case=case,
+            converge=not saving and baseline is None,
+            early=not saving and baseline is not None,
+            policy=self.baselines.policy(case),
+            baseline=baseline,
+        )
 
     # -- start 1 ----------------------------------------------------------------------------------
 
@@ -131,7 +138,24 @@ class Campaign:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """After start 1 of every case: its other starts, its verdict, and what is kept."""
         result = yield
-        passes = Passes(
+        self._session = session
+        self.finish(self.ledger.pending)
+        self.screen.close()
+        self._close(session)
+        return result
+
+    def finish(self, pending: Sequence[Entry]) -> None:
+        """Give pending cases their other starts and their verdicts."""
+        passes = self.passes(Passes)
+        if self.plan.order == "interleaved":
+            passes.run(pending)
+        else:
+            for entry in pending:
+                passes.run([entry])
+
+    def passes(self, kind: type[SomePasses]) -> SomePasses:
+        """Make the passes of this session, of a kind."""
+        return kind(
             self.config,
             self.options,
             self.places,
@@ -140,16 +164,6 @@ class Campaign:
             on_event=self.screen.event,
             on_cooling=self.screen.cooling,
         )
-        self._session = session
-        pending = self.ledger.pending
-        if self.plan.order == "interleaved":
-            passes.run(pending)
-        else:
-            for entry in pending:
-                passes.run([entry])
-        self.screen.close()
-        self._close(session)
-        return result
 
     def judge(self, entry: Entry) -> None:
         """Reach a verdict, and report the case unless it awaits a confirmation."""
