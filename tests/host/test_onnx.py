@@ -401,6 +401,9 @@ def test_the_provider_and_the_runtime_are_told(target, scale):
 
 
 @pytest.mark.skipif("AzureExecutionProvider" not in ort.get_available_providers(), reason="this build lacks it")
+@pytest.mark.skipif(
+    not hasattr(ort.InferenceSession, "get_provider_graph_assignment_info"), reason="this version does not tell"
+)
 def test_nodes_that_fell_back_to_another_provider_are_told_once_the_model_is_up(target, scale):
     model = scale([2], providers=("AzureExecutionProvider", "CPUExecutionProvider"))
 

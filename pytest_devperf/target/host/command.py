@@ -2,130 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-import subprocess
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
 from pytest_devperf.target.host.anchor import time_anchor
+from pytest_devperf.target.host.child import Printed, children_cpu_ns, run_program
 from pytest_devperf.target.host.meter import Meter
+from pytest_devperf.target.host.program import OUTPUT, Place, filled, lay_out
 from pytest_devperf.target.host.tree import TreeMemory
 from pytest_devperf.target.target import Clock, Memory, Runner, Witness
 from pytest_devperf.tool.output import Output
 from pytest_devperf.tool.readers import parse_output, reader_of
-
-LAST_LINES = 10
-"""Lines of a failed program's output that its case shows: a message and its traceback's end."""
-
-LINE_WIDTH = 160
-"""Characters of such a line."""
-
-GRACE_S = 3.0
-"""Time between asking a program to end and ending it: enough to write a file, short for one who waits."""
-
-LOOK_EVERY_S = 0.005
-"""Pause between two looks at a program's memory: the kernel keeps the peak, only the last rise can be missed."""
-
-
-OUTPUT = "{output}"
-"""Placeholder for a file that the program writes its results to, where it prints them nowhere else."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a program runs and which file it is."""
-
-    program: str
-    """Absolute path."""
-    cwd: str
-    name: str
-    """What a user calls it."""
-    scratch: str
-    """Absolute path of a folder for its results."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
-    """What one start of a program printed."""
-
-    out: str
-    err: str
-    written: str | None = None
-    """What it wrote to the file for its results; None where it was given none."""
-
-    @property
-    def last(self) -> str:
-        """The last lines, its errors after its results."""
-        lines = [line.rstrip()[:LINE_WIDTH] for line in (self.out + "\n" + self.err).splitlines() if line.strip()]
-        return f"it ended with: {' | '.join(lines[-LAST_LINES:])}" if lines else "it printed nothing"
-
-
-def filled(argument: str, *, iterations: int, warmup: int, output: str) -> str:
-    """Fill in how much to do, and the file that results go to; other braces are the program's own.
-
-    >>> filled("--runs={iterations},{x}", iterations=30, warmup=3, output="/tmp/o")
-    '--runs=30,{x}'
-    """
-    words = {"{iterations}": str(iterations), "{warmup}": str(warmup), OUTPUT: output}
-    for placeholder, word in words.items():
-        argument = argument.replace(placeholder, word)
-    return argument
-
-
-def lay_out(command: Command, folder: Path, scratch: Path) -> Place:
-    """Copy pushed files into a private folder and find the program.
-
-    Copies, not links: a program may write to the files it is given.
-
-    Raises:
-        CaseError: A file or the program is missing.
-    """
-    if not command.argv:
-        raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
-    for source in map(Path, command.push):
-        if (folder / source.name).exists():
-            raise CaseError(f"two pushed files are named {source.name}", "they lie in one folder: rename one")
-        if source.is_dir():
-            shutil.copytree(source, folder / source.name)
-        elif source.is_file():
-            shutil.copy2(source, folder / source.name)
-        else:
-            raise CaseError(f"no file {source} to push", "the path is relative to the test file")
-    here = folder if command.push else Path.cwd()
-    cwd = here if command.cwd is None else Path(command.cwd)
-    if not cwd.is_dir():
-        raise CaseError(f"no folder {cwd} to run in", "check cwd=")
-    program = _program(command, folder, cwd)
-    return Place(program=str(program), cwd=str(cwd), name=Path(command.argv[0]).name, scratch=str(scratch))
-
-
-def _program(command: Command, folder: Path, cwd: Path) -> Path:
-    named = Path(command.argv[0])
-    pushed = folder / named.name
-    if named.name in {Path(source).name for source in command.push} and pushed.is_file():
-        pushed.chmod(pushed.stat().st_mode | 0o755)
-        return pushed
-    if not any(mark in command.argv[0] for mark in (os.sep, os.altsep) if mark):
-        found = shutil.which(command.argv[0], path=command.environment.get("PATH"))
-        if found is None:
-            raise CaseError(f"no program {named} on PATH", "install it, or push it and name it ./…")
-        return Path(found)
-    program = cwd / named
-    if not program.is_file():
-        raise CaseError(f"no program {named} in {cwd}", "push it, or pass its whole path")
-    if not os.access(program, os.X_OK):
-        raise CaseError(f"{program} may not be executed", f"chmod +x {program}")
-    return program.absolute()
 
 
 class CommandRunner:
@@ -144,6 +36,7 @@ class CommandRunner:
         self._warmup = 0
         self._witness = Witness()
         self._printed = ""
+        self._output = Path(place.scratch) / "output"
         reader_of(command.read)  # an unknown name is told before anything runs
 
     def warm_up(self, iterations: int) -> None:
@@ -157,9 +50,9 @@ class CommandRunner:
             CaseError: It failed, took too long, or printed what cannot be read.
         """
         self._meter.begin()
-        cpu_before = _children_cpu_ns()
+        cpu_before = children_cpu_ns()
         printed = self._start(iterations, None)
-        cpu_after = _children_cpu_ns()
+        cpu_after = children_cpu_ns()
         seen = self._meter.end()
         output = self._read(printed)
         self._printed = printed.out
@@ -205,14 +98,13 @@ class CommandRunner:
         self._meter.close()
 
     def _read(self, printed: Printed) -> Output:
-        """Read the results from standard output, or from standard error where the tool prints them there."""
+        """Read the results from the file for them, from standard output, or from standard error where they are."""
         command = self._command
+        written = self._written(printed)
         try:
-            return parse_output(
-                printed.out if printed.written is None else printed.written, command.read, command.units
-            )
+            return parse_output(printed.out if written is None else written, command.read, command.units)
         except CaseError as error:
-            if not printed.err.strip() or printed.written is not None:
+            if written is not None or not printed.err.strip():
                 raise CaseError(f"{self._place.name}: {error.what}", error.next_step) from error
             failed = error
         try:
@@ -221,111 +113,33 @@ class CommandRunner:
             told = failed if printed.out.strip() else error
             raise CaseError(f"{self._place.name}: {told.what}", told.next_step) from error
 
+    def _written(self, printed: Printed) -> str | None:
+        """Read the file that results go to; None where the program was given none."""
+        if not any(OUTPUT in argument for argument in self._command.argv[1:]):
+            return None
+        if not self._output.is_file():
+            raise CaseError(f"{self._place.name} wrote no file where {OUTPUT} was given", printed.last)
+        return self._output.read_text(encoding="utf-8", errors="replace")
+
     def _start(self, iterations: int, watch: Callable[[int], None] | None) -> Printed:
-        command = self._command
+        command, warmup = self._command, self._warmup
+        self._output.unlink(missing_ok=True)
+        arguments = (
+            filled(each, iterations=iterations, warmup=warmup, output=str(self._output)) for each in command.argv[1:]
+        )
         told = {
             "DEVPERF_ITERATIONS": str(iterations),
-            "DEVPERF_WARMUP": str(self._warmup),
+            "DEVPERF_WARMUP": str(warmup),
             "DEVPERF_PROCESS": str(self._process),
         }
-        output = Path(self._place.scratch) / "output"
-        output.unlink(missing_ok=True)
-        arguments = [
-            filled(each, iterations=iterations, warmup=self._warmup, output=str(output)) for each in command.argv[1:]
-        ]
-        # Files, not pipes: nobody has to read while the program measures itself.
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            try:
-                with held_interrupts() as interrupted:
-                    child = subprocess.Popen(
-                        [self._place.program, *arguments],
-                        cwd=self._place.cwd,
-                        env={**os.environ, **command.environment, **told},
-                        stdin=subprocess.DEVNULL,
-                        stdout=out,
-                        stderr=err,
-                        start_new_session=True,
-                    )
-            except OSError as error:
-                raise CaseError(
-                    f"{self._place.name} cannot be started: {error.strerror}", self._place.program
-                ) from error
-            if interrupted:
-                end_group(child)
-                raise KeyboardInterrupt
-            timed_out = not _wait(child, command.timeout_s, watch)
-            printed = Printed(out=_text(out), err=_text(err))
-        if timed_out:
-            raise CaseError(f"{self._place.name} took longer than {command.timeout_s:g} s", printed.last)
-        if child.returncode:
-            raise CaseError(f"{self._place.name} ended with {_format_code(child.returncode)}", printed.last)
-        if not any(OUTPUT in argument for argument in command.argv[1:]):
-            return printed
-        if not output.is_file():
-            raise CaseError(f"{self._place.name} wrote no file where {OUTPUT} was given", printed.last)
-        return replace(printed, written=output.read_text(encoding="utf-8", errors="replace"))
-
-
-@contextmanager
-def held_interrupts() -> Iterator[list[int]]:
-    """Note Ctrl-C instead of raising it while a program starts: raised in between, nobody would know its id.
-
-    Yields:
-        The signals that came. Only the main thread receives them; elsewhere nothing is held.
-    """
-    came: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-    # None: a handler that is not Python's and could not be put back.
-    if threading.current_thread() is not threading.main_thread() or before is None:
-        yield came
-        return
-    signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
-    try:
-        yield came
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _wait(child: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[int], None] | None) -> bool:
-    """Wait for a program; False where it was ended for taking too long. An interrupt ends it, too."""
-    try:
-        if watch is not None:
-            until = time.monotonic() + timeout_s
-            while child.poll() is None and time.monotonic() < until:
-                watch(child.pid)
-                time.sleep(LOOK_EVERY_S)
-            timeout_s = max(0.0, until - time.monotonic())
-        child.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        end_group(child)
-        return False
-    except BaseException:
-        end_group(child)
-        raise
-    return True
-
-
-def end_group(child: subprocess.Popen[bytes]) -> None:
-    """End a program and everything it started: ask first, then insist."""
-    if not hasattr(os, "killpg"):
-        child.kill()
-        child.wait()
-        return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(child.pid, number)
-        except (ProcessLookupError, PermissionError):
-            break
-        try:
-            child.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            continue
-    child.wait()
-
-
-def _text(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode("utf-8", "replace")
+        return run_program(
+            [self._place.program, *arguments],
+            name=self._place.name,
+            cwd=self._place.cwd,
+            environment={**command.environment, **told},
+            timeout_s=command.timeout_s,
+            watch=watch,
+        )
 
 
 def _values(output: Output) -> dict[str, tuple[float, str, str]]:
@@ -335,25 +149,6 @@ def _values(output: Output) -> dict[str, tuple[float, str, str]]:
     if output.load_ns is not None:
         values["load"] = (output.load_ns, "ns", "lower")
     return values
-
-
-def _children_cpu_ns() -> int | None:
-    """Read the CPU time of all children that have ended; None on a system that does not count it."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round((used.ru_utime + used.ru_stime) * 1e9)
-
-
-def _format_code(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"signal {signal.Signals(-code).name}"
-    except ValueError:
-        return f"signal {-code}"
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from pytest_devperf.case.workload import Call, Model
 from pytest_devperf.errors import CaseError, DevperfError, Unsupported
 from pytest_devperf.target.host.anchor import time_anchor
-from pytest_devperf.target.host.call import Loop
 from pytest_devperf.target.host.footprint import Footprint
+from pytest_devperf.target.host.loop import Loop
 from pytest_devperf.target.host.tick import tick_ns
 from pytest_devperf.target.target import Clock, Memory, Runner, Survey, Witness
 
