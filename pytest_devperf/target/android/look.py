@@ -51,9 +51,12 @@ class Seen:
 
 SCRIPT = format_batch(PROBES)
 
+BRIEF = format_batch({name: PROBES[name] for name in ("thermal", "battery", "clocks")})
+"""What is asked after every round: temperature and throttling alone, half the time of the whole."""
+
 
 def parse_look(text: str) -> Seen | None:
-    """Take the answer of `SCRIPT` apart; None where it was cut off."""
+    """Take the answer of `SCRIPT` or `BRIEF` apart; None where it was cut off."""
     batch = split_batch(text, tuple(PROBES))
     return _seen(batch) if batch.complete else None
 

@@ -15,7 +15,7 @@ from pytest_devperf.target.android.affinity import format_mask, parse_cpus
 from pytest_devperf.target.android.command import start_command
 from pytest_devperf.target.android.identity import Identity, clusters, read_identity
 from pytest_devperf.target.android.link import Link
-from pytest_devperf.target.android.look import SCRIPT, Seen, make_context, parse_look, throttles
+from pytest_devperf.target.android.look import BRIEF, SCRIPT, Seen, deciding_c, make_context, parse_look, throttles
 from pytest_devperf.target.android.model import describe, provider_words, start_model, survey
 from pytest_devperf.target.android.note import Notes
 from pytest_devperf.target.android.pin import Hold
@@ -164,14 +164,17 @@ class AndroidTarget:
         )
         return context if self._hold.words is None else replace(context, notes=(*context.notes, self._hold.words))
 
-    def see(self) -> Seen:
+    def see(self, *, brief: bool = False) -> Seen:
         """Read the sensors and keep each one's own reading.
+
+        Args:
+            brief: Read only what tells temperature and throttling.
 
         Raises:
             TargetError: It went away, or its answer was cut off twice.
         """
         for _ in range(2):  # a cut answer is asked for once more
-            seen = parse_look(self._link.script(SCRIPT, doing="reading its sensors").output)
+            seen = parse_look(self._link.script(BRIEF if brief else SCRIPT, doing="reading its sensors").output)
             if seen is not None:
                 return seen
         raise TargetError(f"{self.device.name} cut its answer off while reading its sensors", "try another cable")
@@ -273,18 +276,9 @@ class AndroidTarget:
 
     def _witness(self, caps_khz: Mapping[str, int]) -> Witness:
         """Tell whether it throttled: by the lowest caps during the run, and by what it says right after it."""
-        seen = self.see()
+        seen = self.see(brief=True)
         lower = any(khz < self._start_khz.get(policy, khz) for policy, khz in caps_khz.items())
-        context = make_context(
-            seen,
-            at_ns=0,
-            before=None,
-            start_khz=self._start_khz,
-            pinned=None,
-            anchor=None,
-            env={},
-        )
-        return Witness(throttled=True if lower else throttles(seen, self._start_khz), temp_c=context.temp_c)
+        return Witness(throttled=True if lower else throttles(seen, self._start_khz), temp_c=deciding_c(seen))
 
 
 def open_target(  # noqa: PLR0913 - as AndroidTarget

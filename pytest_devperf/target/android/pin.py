@@ -63,7 +63,8 @@ class Hold:
             return None
         if note.in_use:
             raise UsageError(
-                f"{self._link.name} is being measured by another session (process {note.pid})", "wait until it has ended"
+                f"{self._link.name} is being measured by another session (process {note.pid})",
+                "wait until it has ended",
             )
         if not note.abandoned:
             self.words = f"another computer's session has changed {self._link.name}; `devperf unpin` undoes it"
