@@ -18,13 +18,9 @@ _NUMBERS = {int, float, bool, type(None)}
 """Types whose `repr` is the value, and the same in every Python: long lists of them are hashed in one go."""
 
 
-def _join(kind: str, *parts: bytes) -> bytes:
+def _join(kind: bytes, parts: Iterable[bytes]) -> bytes:
     """Hash parts under a kind; each goes in with its length, so that none runs into the next."""
-    made = hashlib.sha256(kind.encode())
-    for part in parts:
-        made.update(struct.pack(">Q", len(part)))
-        made.update(part)
-    return made.digest()
+    return kind + hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).digest()
 
 
 def replace_prefix(text: str, prefix: str, placeholder: str) -> str:
@@ -72,25 +68,43 @@ class Digest:
 
     def __init__(self, prefixes: Prefixes | None = None) -> None:
         # The longest first: a working directory within rootdir is the more exact name.
-        self._prefixes = sorted((prefixes or {}).items(), key=lambda item: (-len(item[0]), item))
+        given = {prefix.rstrip("/\\"): placeholder for prefix, placeholder in (prefixes or {}).items()}
+        self._prefixes = sorted(
+            ((prefix, placeholder) for prefix, placeholder in given.items() if prefix),
+            key=lambda item: (-len(item[0]), item),
+        )
         self._above: list[int] = []
 
     def of(self, value: object) -> bytes:
-        """Digest one value."""
+        """Digest one value: 32 bytes."""
+        return hashlib.sha256(self.write(value)).digest()
+
+    def write(self, value: object) -> bytes:
+        """Write one value in bytes that no other value has: a scalar's own, a container's digest."""
+        scalar = _SCALARS.get(type(value))
+        if scalar is not None:
+            return scalar(value)
+        if isinstance(value, str):
+            return b"str " + _encode(self.text(value))
         if id(value) in self._above:  # a container within itself
-            return _join("again", str(len(self._above) - self._above.index(id(value))).encode())
+            return b"again %d" % (len(self._above) - self._above.index(id(value)))
         if len(self._above) >= DEEPEST:
-            return _join("object", _type_name(value))
+            return b"object " + _type_name(value)
         self._above.append(id(value))
         try:
             return self._of(value)
         finally:
             self._above.pop()
 
+    def may_hold_paths(self, text: str) -> bool:
+        """Tell whether a prefix occurs at all."""
+        return any(prefix in text for prefix, _ in self._prefixes)
+
     def text(self, text: str) -> str:
         """Put placeholders where a text holds a path of this machine."""
         for prefix, placeholder in self._prefixes:
-            text = replace_prefix(text, prefix, placeholder)
+            if prefix in text:
+                text = replace_prefix(text, prefix, placeholder)
         return text
 
     def _of(self, value: object) -> bytes:
@@ -101,8 +115,8 @@ class Digest:
             return _array(value)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             fields = [(each.name, getattr(value, each.name, None)) for each in dataclasses.fields(value)]
-            return _join("dataclass", _type_name(value), *map(self.of, fields))
-        return _join("object", _type_name(value))
+            return _join(b"dataclass ", [_type_name(value), *map(self.write, fields)])
+        return b"object " + _type_name(value)
 
 
 def _type_name(value: object) -> bytes:
@@ -112,35 +126,41 @@ def _type_name(value: object) -> bytes:
 
 def _array(value: Any) -> bytes:  # noqa: ANN401 - any array
     dtype = str(getattr(value.dtype, "str", value.dtype))
-    return _join(
-        "array", dtype.encode(), repr([int(size) for size in value.shape]).encode(), array_sha256(value).encode()
-    )
+    shape = repr([int(size) for size in value.shape])
+    return _join(b"array ", [dtype.encode(), shape.encode(), array_sha256(value).encode()])
 
 
-def _integer(_: Digest, value: int) -> bytes:
-    return _join("int", int(value).to_bytes(int(value).bit_length() // 8 + 1, "big", signed=True))
+def _integer(value: int) -> bytes:
+    return b"int " + int(value).to_bytes(int(value).bit_length() // 8 + 1, "big", signed=True)
 
 
 def _mapping(into: Digest, value: Mapping[Any, Any]) -> bytes:
-    return _join("mapping", *sorted(into.of(key) + into.of(entry) for key, entry in value.items()))
+    return _join(b"mapping ", sorted(_pair(into.write(key), into.write(entry)) for key, entry in value.items()))
+
+
+def _pair(key: bytes, entry: bytes) -> bytes:
+    return b"%d:%b%b" % (len(key), key, entry)
 
 
 def _sequence(into: Digest, value: Sequence[object]) -> bytes:
-    kind = "list" if isinstance(value, list) else "tuple"
+    kind = b"list " if isinstance(value, list) else b"tuple "
     types = set(map(type, value))
     if types <= _NUMBERS:
         try:
-            return _join(f"{kind} of numbers", ",".join(map(repr, value)).encode())
+            return kind + b"of numbers " + hashlib.sha256(",".join(map(repr, value)).encode()).digest()
         except ValueError:  # an integer of more digits than Python prints
-            return _join(kind, *map(into.of, value))
+            return _join(kind, map(into.write, value))
     if types == {str}:
-        return _texts(into, kind, [str(item) for item in value])
-    return _join(kind, *map(into.of, value))
+        return kind + b"of texts " + _texts(into, [str(item) for item in value])
+    return _join(kind, map(into.write, value))
 
 
-def _texts(into: Digest, kind: str, value: list[str]) -> bytes:
-    texts = [into.text(item) for item in value]
-    return _join(f"{kind} of texts", ",".join(map(str, map(len, texts))).encode(), _encode("".join(texts)))
+def _texts(into: Digest, value: list[str]) -> bytes:
+    joined = "".join(value)
+    if into.may_hold_paths(joined):
+        value = [into.text(item) for item in value]
+        joined = "".join(value)
+    return hashlib.sha256(f"{','.join(map(str, map(len, value)))};".encode() + _encode(joined)).digest()
 
 
 def _encode(text: str) -> bytes:
@@ -148,20 +168,25 @@ def _encode(text: str) -> bytes:
 
 
 def _set(into: Digest, value: Iterable[object]) -> bytes:
-    return _join("set", *sorted(map(into.of, value)))
+    return _join(b"set ", sorted(map(into.write, value)))
 
+
+_SCALARS: Mapping[type, Callable[[Any], bytes]] = {
+    type(None): lambda _: b"none",
+    bool: lambda value: b"true" if value else b"false",
+    int: _integer,
+    float: lambda value: b"float " + struct.pack(">d", value),
+}
+"""How the plainest values are written; they are most of what there is."""
 
 _KINDS: tuple[tuple[type | tuple[type, ...], Callable[[Digest, Any], bytes]], ...] = (
-    (type(None), lambda _, value: _join("none")),  # noqa: ARG005 - one signature for all
-    (bool, lambda _, value: _join("bool", str(value).encode())),
-    (int, _integer),
-    (float, lambda _, value: _join("float", struct.pack(">d", value))),
-    (complex, lambda _, value: _join("complex", struct.pack(">dd", value.real, value.imag))),
-    (str, lambda into, value: _join("str", _encode(into.text(value)))),
-    ((bytes, bytearray, memoryview), lambda _, value: _join("bytes", bytes(value))),
-    (Mapping, _mapping),
+    (int, lambda _, value: _integer(value)),
+    (float, lambda _, value: b"float " + struct.pack(">d", value)),
+    (complex, lambda _, value: b"complex " + struct.pack(">dd", value.real, value.imag)),
+    ((bytes, bytearray, memoryview), lambda _, value: b"bytes " + hashlib.sha256(value).digest()),
     ((list, tuple), _sequence),
+    (Mapping, _mapping),
     ((set, frozenset), _set),
-    (range, lambda _, value: _join("range", repr(value).encode())),
+    (range, lambda _, value: b"range " + repr(value).encode()),
 )
-"""How a value of each kind is digested; the first that fits counts (a bool is an int, too)."""
+"""How a value of each kind is written; the first that fits counts."""
