@@ -44,6 +44,13 @@ class TextEmbedder:
         return vectors[0]
 
 
+def test_image_embedder_alone(devperf, model_of) -> None:
+    outputs = devperf.model(model_of("embedder"), dims={"batch": 4})
+
+    assert np.linalg.norm(outputs["embedding"], axis=1) == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.devperf_full
 def test_embed_pictures(devperf, model_of) -> None:
     one = devperf.inputs.image(96, 96, pattern="shapes", seed=1)
     grainy = np.clip(one.astype(int) + devperf.inputs.tensor(one.shape, "int64", low=-12, high=13), 0, 255)

@@ -44,7 +44,6 @@ def test_read_a_line(devperf, model_of) -> None:
     assert read == PLATE
 
 
-@pytest.mark.devperf_full
 def test_reader_alone(devperf, model_of) -> None:
     outputs = devperf.model(model_of("reader"), dims={"height": 26, "width": 512})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -29,3 +30,16 @@ def test_there_are_enough_cases(suite: str, least: int) -> None:
     collected = run("--collect-only", "-q", "-m", f"devperf_{suite}").stdout
 
     assert collected.count("::test_") >= least, collected
+
+
+def test_enough_quick_cases_are_models_alone_which_a_phone_runs() -> None:
+    quick = [
+        function.name
+        for path in (ROOT / "example_suite").glob("test_*.py")
+        for function in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(function, ast.FunctionDef)
+        and "devperf.model(" in ast.unparse(function)
+        and not any("devperf_full" in ast.unparse(mark) for mark in function.decorator_list)
+    ]
+
+    assert len(quick) >= 7, quick
