@@ -36,7 +36,7 @@ def open_device(spec: str, stack: ExitStack) -> Target:
 
         personality, mishap = parse_spec(spec)
         phone = stack.enter_context(simulated_phone(personality, mishap=mishap))
-        target = AndroidTarget(serial=phone.serial, server_port=phone.server_port)
+        target = AndroidTarget(serial=phone.serial, server_port=phone.server_port, clock=phone.clock)
         stack.callback(target.close)
         return target
     found = None if spec == "host" else open_target(spec)

@@ -18,11 +18,14 @@ LOWEST_C = 1.0
 HIGHEST_C = 150.0
 """Hottest reading that is believed; silicon shuts down before it."""
 
-NO_TEMPERATURE = re.compile(r".*-step|.*-lowf|lmh-dcvs.*|soc.*|vbat.*|ibat.*|bcl.*|vph.*", re.IGNORECASE)
+NO_TEMPERATURE = re.compile(
+    r".*-step|.*-lowf|lmh-dcvs.*|soc.*|vbat.*|ibat.*|bcl.*|vph.*|(soft[_-])?ocp.*|vdroop.*", re.IGNORECASE
+)
 """Zones that carry voltages, currents, charge or trip states and no temperature.
 
 Source: zone types of Qualcomm kernels (`drivers/thermal/qcom`: bcl, lmh-dcvs, `-step` and `-lowf`
-virtual zones, `soc` = state of charge).
+virtual zones, `soc` = state of charge) and of Tensor kernels (`ocp_*`, `soft_ocp_*`, `vdroop*`: currents and
+voltages at which the chip is held back).
 """
 
 ZONES = 128
@@ -41,8 +44,8 @@ done"""
 def is_temperature(name: str) -> bool:
     """Tell by a zone's type whether it measures a temperature at all.
 
-    >>> is_temperature("cpu-0-0-usr"), is_temperature("soc"), is_temperature("ibat-high")
-    (True, False, False)
+    >>> [is_temperature(name) for name in ("cpu-0-0-usr", "soc", "ibat-high", "soft_ocp_tpu")]
+    [True, False, False, False]
     """
     return NO_TEMPERATURE.fullmatch(name.strip()) is None
 
