@@ -1,7 +1,8 @@
 """The workload's fingerprint: what the work was, never what did it.
 
 It holds inputs, arguments, the command line and the facts a test gives. It does not hold what is under
-test: code, model bytes, binaries, runtime versions; those are recorded and shown as differences.
+test: code, model bytes, binaries, runtime versions, nor what a runtime is told to run with (providers, session
+options); those are recorded and shown as differences.
 """
 
 from __future__ import annotations

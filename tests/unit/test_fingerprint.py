@@ -47,6 +47,7 @@ UNLIKE = [
     2**40,
     10**5000,
     [1],
+    [10**5000],
     (1,),
     [[1]],
     ["1"],
@@ -163,6 +164,7 @@ def test_a_models_path_is_no_part_of_the_work_but_its_inputs_and_dims_are():
         return fingerprint(model, facts={}, prefixes={}, input_facts=input_facts)
 
     assert of(model, facts) == of(replace(model, path="/b/other.onnx"), facts)
+    assert of(model, facts) == of(replace(model, session_options={"intra_op_num_threads": 1}), facts)
     assert of(model, facts) != of(replace(model, dims={"seq": 4}), facts)
     assert of(model, facts) != of(model, {"x": {**facts["x"], "sha256": "bb"}})
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_devperf.case.workload import Call, Command, Model, Workload
@@ -26,11 +25,12 @@ class HostTarget:
         self.device = device
         self._clock = clock
         self._look = look
-        self._env: dict[tuple[str, str], dict[str, str | None]] = {}
+        self._env: Mapping[str, str | None] = {}
 
     def look(self) -> Context:
-        """Read the sensors; the anchor's identity is added."""
-        return replace(self._look(), anchor=anchor_identity())
+        """Read the sensors; the anchor's identity is added, and while a model is up its `ep` and `sdk`."""
+        seen = self._look()
+        return replace(seen, anchor=anchor_identity(), env={**seen.env, **self._env})
 
     def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:
         """Bring the workload up in this process, hand out its runner, take it down.
@@ -42,9 +42,7 @@ class HostTarget:
         if isinstance(workload, Call):
             return self._start_call(workload)
         if isinstance(workload, Model):
-            from pytest_devperf.target.host.model import start_model
-
-            return start_model(workload, clock=self._clock, told=partial(self._tell, workload))
+            return self._start_model(workload)
         if isinstance(workload, Command):
             from pytest_devperf.target.host.command import start_command
 
@@ -68,8 +66,8 @@ class HostTarget:
     def survey(self, workload: Model) -> Survey:
         """Read the model's own schema, without bringing it up.
 
-        `env["ep"]` is None where it shows only once the model is up (nodes fall back to other providers);
-        after a `start` of the model it is known.
+        `env` lacks `ep` where it shows only once the model is up (nodes fall back to other providers): then
+        `look` tells it.
 
         Raises:
             Unsupported: No runtime for this kind of file is installed.
@@ -77,11 +75,19 @@ class HostTarget:
         """
         from pytest_devperf.target.host.model import runtime_of
 
-        seen = runtime_of(workload).survey(workload)
-        return replace(seen, env={**seen.env, **self._env.get(_key(workload), {})})
+        return runtime_of(workload).survey(workload)
 
-    def _tell(self, model: Model, env: Mapping[str, str | None]) -> None:
-        self._env[_key(model)] = dict(env)
+    @contextmanager
+    def _start_model(self, model: Model) -> Iterator[Runner]:
+        from pytest_devperf.target.host.model import ModelRunner, runtime_of
+
+        runner = ModelRunner(model, runtime_of(model).prepare(model), clock=self._clock)
+        self._env = runner.env
+        try:
+            yield runner
+        finally:
+            self._env = {}
+            runner.close()
 
     @contextmanager
     def _start_call(self, call: Call) -> Iterator[Runner]:
@@ -92,8 +98,3 @@ class HostTarget:
             yield runner
         finally:
             runner.close()
-
-
-def _key(model: Model) -> tuple[str, str]:
-    """Tell models apart whose nodes may lie on different providers."""
-    return model.path, repr((model.providers, model.provider_options, sorted(model.session_options.items())))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -15,7 +14,7 @@ from pytest_devperf.target.host.anchor import time_anchor
 from pytest_devperf.target.host.footprint import Footprint
 from pytest_devperf.target.host.loop import Loop
 from pytest_devperf.target.host.tick import tick_ns
-from pytest_devperf.target.target import Clock, Memory, Runner, Survey, Witness
+from pytest_devperf.target.target import Clock, Memory, Survey, Witness
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,29 +141,6 @@ class ModelRunner:
 
     def _gone(self) -> None:
         raise CaseError(f"{self._name} has been taken down", "its memory pass is the last thing of a process start")
-
-
-Told = Callable[[Mapping[str, "str | None"]], None]
-
-
-@contextmanager
-def start_model(model: Model, *, clock: Clock, told: Told) -> Iterator[Runner]:
-    """Bring a model up, hand out its runner, take it down.
-
-    Args:
-        model: The model.
-        clock: Times the load and the executions.
-        told: Receives `ep` and `sdk` as soon as they are known for certain.
-
-    Yields:
-        The runner.
-    """
-    runner = ModelRunner(model, runtime_of(model).prepare(model), clock=clock)
-    told(runner.env)
-    try:
-        yield runner
-    finally:
-        runner.close()
 
 
 def refuse_unfed(model: Model, reason: str | None) -> None:

@@ -60,7 +60,7 @@ def survey(model: Model) -> Survey:
         skipped={} if feed.reason is None else {METHOD: feed.reason},
         inputs=describe_inputs(feed.arrays),
         model_sha256=_sha256(model.path, schema.external, _stamp(model.path, schema.external)),
-        env={"ep": None if _placement_open(model, ort) else CPU, "sdk": f"onnxruntime {ort.__version__}"},
+        env=({} if _placement_open(model, ort) else {"ep": CPU}) | {"sdk": f"onnxruntime {ort.__version__}"},
     )
 
 
