@@ -76,15 +76,16 @@ class Meter:
         self._before: tuple[int | None, int | None, int, int] | None = None
 
     def begin(self) -> None:
-        """Read everything before a burst."""
-        self._before = (read_asleep_ns(), self._waited_ns(), time.process_time_ns(), self._now_ns())
+        """Read everything before a burst; the waiting time last, so that none of it lies outside the wall time."""
+        asleep_ns, wall_ns, cpu_ns = read_asleep_ns(), self._now_ns(), time.process_time_ns()
+        self._before = (asleep_ns, self._waited_ns(), cpu_ns, wall_ns)
 
     def end(self) -> Witness:
         """Read everything after a burst and tell the differences."""
-        wall_ns, cpu_ns, waited_ns, asleep_ns = (
-            self._now_ns(),
-            time.process_time_ns(),
+        waited_ns, cpu_ns, wall_ns, asleep_ns = (
             self._waited_ns(),
+            time.process_time_ns(),
+            self._now_ns(),
             read_asleep_ns(),
         )
         assert self._before is not None, "end() without begin()"
