@@ -9,11 +9,6 @@ from typing import Any
 import pytest
 
 # Loaded once here: pytester forgets what a suite imported, and would import it again for every one.
-import pytest_devperf.compare.compare
-import pytest_devperf.plugin.campaign
-import pytest_devperf.plugin.suites
-import pytest_devperf.store.open
-import pytest_devperf.store.folder  # noqa: F401 - as above
 
 VIRTUAL_DEVICE = '''
 """A device made of arithmetic: `devperf_time.json` says how long things take on it, in ns.
@@ -93,7 +88,7 @@ CLOCK = VirtualClock()
 
 
 def pytest_devperf_clock(config):
-    return CLOCK
+    return CLOCK if config.option.devperf_target == "virtual" else None
 
 
 def pytest_devperf_make_target(config, spec):
@@ -110,8 +105,13 @@ class Suite:
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
         self.path: Path = pytester.path
-        pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+        self.ini()
         pytester.makeconftest(VIRTUAL_DEVICE)
+
+    def ini(self, *lines: str) -> None:
+        """Write the ini file."""
+        # Without this key pytest-asyncio warns.
+        self.pytester.makeini("\n".join(["[pytest]", "asyncio_default_fixture_loop_scope = function", *lines, ""]))
 
     def takes(self, **ns: object) -> None:
         """Say how long functions take on the device, in ns, and what its context is."""

@@ -29,7 +29,7 @@ def test_a_slowdown_fails_its_own_test_alone(two_cases: Suite) -> None:
     result.stdout.fnmatch_lines(
         ["*test_slow REGRESSED*", "latency regressed: 1.00 -> 1.2? ms (+25.0 %), beyond the run's IQR of *"]
     )
-    failures = ET.parse(two_cases.path / "junit.xml").getroot().iter("failure")  # noqa: S314 - our own file
+    failures = ET.parse(two_cases.path / "junit.xml").getroot().iter("failure")
     assert [failure.get("message") for failure in failures] == [_message(result)]
 
 
