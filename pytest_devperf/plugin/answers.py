@@ -11,7 +11,7 @@ from pytest_devperf.plugin.begin import options_of, places_of
 from pytest_devperf.plugin.place import AUTO, HOST, SIM, make_host
 
 if TYPE_CHECKING:
-    from pytest_devperf.plugin.options import Options
+    from pytest_devperf.plugin.chosen import Options
     from pytest_devperf.target.android.phone import AndroidTarget
     from pytest_devperf.target.target import Target
 

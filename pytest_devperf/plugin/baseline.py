@@ -11,7 +11,7 @@ import pytest
 from pytest_devperf.compare.history import Baseline, index
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.plugin.options import Options
+from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.store.file import names_a_file, read_file
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Baselines:
         self._places = places
         self._runs: list[Run] = []
         self._by_device: dict[str, Mapping[str, Baseline]] = {}
+        self._is_read = False
 
     def read(self) -> None:
         """Read the baseline of every device of the session.
@@ -57,7 +58,7 @@ class Baselines:
         Raises:
             pytest.UsageError: There is none, it cannot be read, or it is another device's.
         """
-        if self._options.compare is None:
+        if self._options.compare is None or self._is_read:
             return
         devices = self._devices()
         try:
@@ -67,6 +68,7 @@ class Baselines:
                 self._read_label(self._options.compare, devices)
         except DevperfError as error:
             raise pytest.UsageError(str(error)) from None
+        self._is_read = True
 
     def _devices(self) -> list[Device]:
         """Devices of the session; one that `auto` may turn out to use is among them."""
@@ -114,8 +116,37 @@ class Baselines:
     def of(self, case_id: str, device: Device | None = None) -> Baseline | None:
         """Find a case's baseline on a device; before its device is known, on the session's first."""
         if device is not None:
+            self._meet(device)
             return self._by_device.get(device.fingerprint, {}).get(case_id)
         return next((known[case_id] for known in self._by_device.values() if case_id in known), None)
+
+    def _meet(self, device: Device) -> None:
+        """Read the label of a device that only a case's marker names, once it is met."""
+        label = self._options.compare
+        if label is None or device.fingerprint in self._by_device or names_a_file(label):
+            return
+        runs = list(store_of(self._config, self._options).runs(device.fingerprint, label, newest=True))
+        self._runs.extend(runs)
+        self._by_device[device.fingerprint] = index(runs, device.fingerprint)
+
+    def hosted_iterations(self, case_id: str) -> int | None:
+        """Find the iterations per round of an app's cases; one launch gives all of them the same."""
+        known = (
+            baseline
+            for known in self._by_device.values()
+            for name, baseline in known.items()
+            if name.startswith(f"{case_id}[")
+        )
+        return next(
+            (each.runs[0].record.iterations for each in known if each.runs[0].record.workload.kind == "app"), None
+        )
+
+    def pinned(self, device: Device) -> bool | None:
+        """Tell whether a device's clocks were held in its baseline; None where there is none or nobody knows."""
+        self._meet(device)
+        runs = (baseline.runs[0].record for baseline in self._by_device.get(device.fingerprint, {}).values())
+        known = {run.run_context.clock_state.pinned for run in runs} - {None}
+        return any(known) if known else None
 
     def policy(self, case: Case) -> Policy:
         """What a case's comparison is strict about: command line, then marker, then ini file."""
@@ -146,6 +177,7 @@ class Baselines:
                 case_id
                 for case_id, baseline in known.items()
                 if case_id not in selected
+                and not (self._options.only and case_id.startswith(tuple(f"{host}[" for host in selected)))
                 and baseline.runs[0].record.suite in suites
                 and (scope is None or case_id.startswith(scope))
             )

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.plugin.calls import METERS, Calls
+from pytest_devperf.plugin.chosen import Options, read_options
 from pytest_devperf.plugin.fixture import Benchmark
-from pytest_devperf.plugin.options import Options, read_options
 from pytest_devperf.plugin.place import Places
 
 if TYPE_CHECKING:
+    from pytest_devperf.plugin.campaign import Campaign
     from pytest_devperf.plugin.meter import Meter
 
 PLACES: pytest.StashKey[Places] = pytest.StashKey()
@@ -34,15 +35,25 @@ def begin(config: pytest.Config) -> None:
     if config.option.usepdb or getattr(config.option, "trace", False) or _is_debugged():
         # A debugger sits in this process: the others would run past it.
         options = _in_one_process(config, options)
-    from pytest_devperf.plugin.campaign import Campaign
     from pytest_devperf.plugin.suites import Suites
 
     seed = options.plan_cli.get("seed", options.plan_ini.get("seed", secrets.randbelow(SEED_BELOW)))
-    campaign = Campaign(config, options, places_of(config), seed)
+    campaign = _kind_of_campaign(options)(config, options, places_of(config), seed)
     config.stash[METERS] = campaign
     config.pluginmanager.register(campaign, "devperf-campaign")
     config.pluginmanager.register(Calls(campaign), "devperf-calls")
     config.pluginmanager.register(Suites(campaign.plan.suite), "devperf-suites")
+
+
+def _kind_of_campaign(options: Options) -> type[Campaign]:
+    """Choose what the session is about: runs that are kept and compared, or one of their own kind."""
+    if options.aa is not None:
+        from pytest_devperf.plugin.repeat import Repeating
+
+        return Repeating
+    from pytest_devperf.plugin.campaign import Campaign
+
+    return Campaign
 
 
 def options_of(config: pytest.Config) -> Options:

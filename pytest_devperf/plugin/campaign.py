@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -12,22 +12,27 @@ from _pytest.runner import runtestprotocol
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.assemble import record_of
 from pytest_devperf.plugin.baseline import Baselines
+from pytest_devperf.plugin.cases import case_of, plan_of
+from pytest_devperf.plugin.chosen import Options
+from pytest_devperf.plugin.hosting import Wish
 from pytest_devperf.plugin.keep import Keeper
 from pytest_devperf.plugin.ledger import Entry, FirstOrders, Ledger
-from pytest_devperf.plugin.marker import case_of, is_case, plan_of
-from pytest_devperf.plugin.meter import Meter
-from pytest_devperf.plugin.options import Options
+from pytest_devperf.plugin.marker import is_case
+from pytest_devperf.plugin.meter import Meter, is_phone
 from pytest_devperf.plugin.outcome import call_report, fail, status_of
-from pytest_devperf.plugin.passes import Passes, is_pending
-from pytest_devperf.plugin.place import Places, prefixes_of
+from pytest_devperf.plugin.passes import Passes, cool_down, is_pending, note_wait
+from pytest_devperf.plugin.place import Pinning, Places, prefixes_of
 from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.record.record import Record
 from pytest_devperf.report.detail import failure_text
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
+    from pytest_devperf.case.workload import Workload
+    from pytest_devperf.measure.cooldown import Cooling
     from pytest_devperf.record.record import Comparison
     from pytest_devperf.sensor.context import Context
+    from pytest_devperf.target.target import Target
 
 
 SomePasses = TypeVar("SomePasses", bound=Passes)
@@ -49,6 +54,9 @@ class Campaign:
         self._meters: dict[int, Meter] = {}
         self._prerun: Context | None = None
         self._deselected = 0
+        self._cooled: dict[int, Cooling | None] = {}
+        """Phones that were pinned and cooled before their first case, and how that wait ended."""
+        self._said: set[str] = set()
 
     # -- before anything is measured --------------------------------------------------------------
 
@@ -56,13 +64,36 @@ class Campaign:
         """Say what is measured where, in which surroundings, with which seed."""
         return self.screen.header()
 
+    def settle(self) -> bool:
+        """Read the baselines, and tell phones how they were pinned before one is opened for measuring.
+
+        Returns:
+            False where nothing will be measured, so that no device is to be changed.
+        """
+        if self._only_looks():
+            return False
+        try:
+            self.baselines.read()
+        except pytest.UsageError:
+            return False  # it is said once it is known that there are cases
+        for target in self.places.opened:
+            self._settle_pin(target)
+        return True
+
+    def _settle_pin(self, target: Target) -> None:
+        if isinstance(target, Pinning):
+            target.pin_as_baseline(pinned=self.baselines.pinned(target.device))
+
+    def _only_looks(self) -> bool:
+        return bool(self.config.option.collectonly or getattr(self.config.option, "setupplan", False))
+
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Count what the user deselected; our own suite does not count."""
         self._deselected += sum(1 for item in items if not item.stash.get(LEFT_OUT, False))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take every selected case up, and refuse what can never be compared, before anything is measured."""
-        if self.config.option.collectonly or getattr(self.config.option, "setupplan", False):
+        if self._only_looks():
             return
         items = [item for item in session.items if is_case(item)]
         if not items:
@@ -71,6 +102,7 @@ class Campaign:
         cases = [case_of(item, self.options, self.seed) for item in items]
         _refuse_twins(items, cases)
         self.baselines.read()
+        self.settle()
         self.keeper.check()
         for item, case in zip(items, cases, strict=True):
             key = (str(item.path), item.nodeid)
@@ -110,27 +142,85 @@ class Campaign:
         entry.target = meter.target
         entry.probes = meter.probes
         meter.start.prerun = self._prerun
+        if entry.target is not None:
+            self._say_wait(note_wait(meter.start, self._cooled.get(id(entry.target))))
         entry.starts.append(meter.start)
+        if meter.hosted:
+            self._adopt(entry, meter)
+            return True
         if entry.target is not None:
             entry.baseline = self.baselines.of(entry.case.id, entry.target.device)
         if not self._passed(entry) or not entry.measured or not is_pending(entry, 1):
             self.judge(entry)
         return True
 
+    def _ready(self, case: Case) -> Callable[[Workload], Target]:
+        """Choose a case's device; a phone is pinned and cool before the first case on it."""
+        choose = self.places.chooser(case)
+
+        def choose_ready(workload: Workload) -> Target:
+            target = choose(workload)
+            if is_phone(target) and id(target) not in self._cooled:
+                self._settle_pin(target)
+                target.look()
+                if isinstance(target, Pinning) and target.pin_words:
+                    self.places.note(target.pin_words)
+                self._cooled[id(target)] = cool_down(target, case.plan, self.places.clock, self.screen.cooling)
+            return target
+
+        return choose_ready
+
+    def _adopt(self, host: Entry, meter: Meter) -> None:
+        """Take up the cases that an app reported, each with a report and a verdict of its own."""
+        from dataclasses import replace
+
+        from pytest_devperf.plugin.hosting import adopt, start_of
+
+        assert host.target is not None
+        assert meter.app_measured is not None
+        if host.passed_or_strict:
+            self._log(host)  # the test itself is no case
+        else:
+            self.judge(host)
+        siblings: list[str] = []
+        for report in meter.hosted:
+            case = replace(host.case, id=f"{host.case.id}[{report.case}]")
+            entry = self.entry(host.item, host.nth, case)
+            entry.baseline = self.baselines.of(case.id, host.target.device)
+            entry = adopt(entry, host, meter.app_measured, report, siblings)
+            entry.starts.append(start_of(report, meter.app_measured, meter.start, process=0, rounds=case.plan.rounds))
+            self.ledger.join(entry)
+            host.item.session.testscollected += 1
+            if not self._passed(entry) or not is_pending(entry, 1):
+                self.judge(entry)
+
+    def _say_wait(self, words: str | None) -> None:
+        """Say once that a wait did not find what it waited for."""
+        if words is not None and words not in self._said:
+            self._said.add(words)
+            self.screen.tell(words)
+
     def meter(self, item: pytest.Item) -> Meter | None:
         """Hand a running case its meter."""
         return self._meters.get(id(item))
 
     def _first_meter(self, entry: Entry) -> Meter:
-        return Meter(
+        meter = Meter(
             case=entry.case,
             orders=FirstOrders(entry),
-            target_for=self.places.chooser(entry.case),
+            target_for=self._ready(entry.case),
             clock=self.places.clock,
             prefixes=prefixes_of(self.config),
             use_anchor=not self.options.no_anchor,
-            on_round=lambda _: self.screen.tick(),
+            on_round=self.screen.tick,
+            on_cooling=self.screen.cooling,
         )
+        meter.wish = Wish(
+            only=self.options.only,
+            iterations=None if "iterations" in entry.case.named else self.baselines.hosted_iterations(entry.case.id),
+            tell=self.screen.tell,
+        )
+        return meter
 
     # -- the other starts ---------------------------------------------------------------------------
 
@@ -161,8 +251,8 @@ class Campaign:
             self.places,
             seed=self.seed,
             judge=self.judge,
-            on_event=self.screen.event,
-            on_cooling=self.screen.cooling,
+            shows=self.screen,
+            say=self._say_wait,
         )
 
     def judge(self, entry: Entry) -> None:
@@ -226,10 +316,10 @@ class Campaign:
         """Report a case the way pytest would have, and heed what pytest says to that."""
         self.screen.clear()
         item, ihook = entry.item, entry.item.ihook
-        ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        ihook.pytest_runtest_logstart(nodeid=entry.nodeid, location=item.location)
         for report in entry.reports:
             ihook.pytest_runtest_logreport(report=report)
-        ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        ihook.pytest_runtest_logfinish(nodeid=entry.nodeid, location=item.location)
         entry.logged = True
         session = item.session
         if self._in_later_starts(session):

@@ -172,6 +172,48 @@ class Benchmark:
         self._claim(LATENCY)
         self._skipping(lambda: self._command(command))
 
+    def app(  # noqa: PLR0913 - what an app is and how it starts, each with one meaning
+        self,
+        id: str,  # noqa: A002 - an application id is called so everywhere
+        *,
+        platform: str | None = None,
+        build: Sequence[str] | None = None,
+        launch: Sequence[str] | None = None,
+        no_launch: bool = False,
+        environment: Mapping[str, str] | None = None,
+        cases: Sequence[str] | None = None,
+        timeout_s: float = 600.0,
+    ) -> tuple[str, ...]:
+        """Measure an app that hosts its own cases; each becomes a report of its own, `test_app[case]`.
+
+        Args:
+            id: Application id, `com.example.bench`.
+            platform: `android` or `ios`; None: whichever phone the case runs on.
+            build: Command that builds and installs it, once per session, in the test file's folder.
+            launch: Command that starts it; `{DEVPERF_COLLECTOR}` and the other names of docs/wire.md are filled in.
+            no_launch: Wait for an app that is started by hand.
+            environment: Further variables (on Android: extras of the intent) it is started with.
+            cases: Cases that must be reported.
+            timeout_s: Longest wait for the next sign of the app.
+
+        Returns:
+            Names of the reported cases.
+        """
+        from pytest_devperf.case.workload import App
+
+        app = App(
+            id=id,
+            platform=platform,
+            build=None if build is None else tuple(build),
+            launch=None if launch is None else tuple(launch),
+            no_launch=no_launch,
+            environment=dict(environment or {}),
+            cases=None if cases is None else tuple(cases),
+            timeout_s=timeout_s,
+            cwd=self._folder,
+        )
+        return self._skipping(lambda: self._app(app))
+
     def record(self, name: str, value: float, *, unit: str = "", better: Better = "lower") -> None:
         """Keep a value that the test found out itself; it is compared exactly unless a tolerance is given."""
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -325,6 +367,14 @@ class Benchmark:
             return
         with self._once().start(command, 0) as runner:
             runner.run(1, 1)
+
+    def _app(self, app: Any) -> tuple[str, ...]:  # noqa: ANN401 - an App, imported late
+        if self._meter is not None:
+            return self._meter.app(app)
+        raise Unsupported(
+            f"app {app.id} hosts its own cases and is started only to measure them",
+            "--devperf --devperf-target=android",
+        )
 
     def _skipping(self, work: Callable[[], Result]) -> Result:
         """What a target cannot run skips the test with the reason."""

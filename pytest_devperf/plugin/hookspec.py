@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_devperf.compare.policy import Policy
     from pytest_devperf.record.record import Comparison, Record
     from pytest_devperf.report.report import Report
+    from pytest_devperf.simphone import SimPhone
     from pytest_devperf.store.store import Store
     from pytest_devperf.target.target import Clock, Target
 
@@ -24,6 +25,11 @@ def pytest_devperf_clock(config: pytest.Config) -> Clock | None:
 @pytest.hookspec(firstresult=True)
 def pytest_devperf_make_target(config: pytest.Config, spec: str) -> Target | None:
     """Answer the target that `--devperf-target=SPEC` or a marker's `target=` means."""
+
+
+@pytest.hookspec
+def pytest_devperf_simulated_phone(config: pytest.Config, phone: SimPhone) -> None:
+    """Prepare a simulated phone that was just switched on: install apps, slow it down, warm it."""
 
 
 @pytest.hookspec

@@ -16,8 +16,8 @@ from _pytest.runner import runtestprotocol
 
 from pytest_devperf.plugin.begin import options_of, places_of
 from pytest_devperf.plugin.calls import METERS, Calls
+from pytest_devperf.plugin.cases import case_of
 from pytest_devperf.plugin.ledger import HandedOrders
-from pytest_devperf.plugin.marker import case_of
 from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.place import prefixes_of
 from pytest_devperf.plugin.start import HANDOVER_VERSION, CaseStart, Handover, Wanted
@@ -56,6 +56,8 @@ NEUTRAL: dict[str, Any] = {
     "devperf_append": None,
     "devperf_compare": None,
     "devperf_json": None,
+    "devperf_aa": None,
+    "devperf_against": None,
 }
 """Parsed options and the values that make them harmless here; only those that exist are set."""
 

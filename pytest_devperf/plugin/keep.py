@@ -16,7 +16,7 @@ from pytest_devperf.compare.tally import tally
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.assemble import device_record
 from pytest_devperf.plugin.baseline import store_of
-from pytest_devperf.plugin.options import Options
+from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.record.caution import refusing
 from pytest_devperf.record.codec import encode, settings_of
 from pytest_devperf.record.record import Document, Record, Run

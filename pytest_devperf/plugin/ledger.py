@@ -56,6 +56,11 @@ class Entry:
     comparison: Comparison | None = None
     duration_s: float = 0.0
 
+    @property
+    def nodeid(self) -> str:
+        """Under which id it is reported."""
+        return self.item.nodeid
+
     # -- outcome --------------------------------------------------------------------------------
 
     @property
@@ -163,6 +168,10 @@ class Entry:
         """Index of the first confirming start: indices are never used twice."""
         return self.processes + self.solo_starts if self.awaiting else 0
 
+    def place_of(self, process: int) -> int:
+        """Which start of the first look, or of the confirmation, an index means."""
+        return process - self._offset()
+
     def confirming_process(self, place: int) -> int:
         """Index of the place-th confirming start."""
         return self.processes + self.solo_starts + place
@@ -191,10 +200,15 @@ class Entry:
         Raises:
             CaseError: The start worked on other inputs than the first.
         """
-        self._check_digests(start)
+        self.check_digests(start)
         (self.confirming if self.awaiting else self.starts).append(start)
 
-    def _check_digests(self, start: CaseStart) -> None:
+    def check_digests(self, start: CaseStart) -> None:
+        """Hold what a start worked on against what the first did.
+
+        Raises:
+            CaseError: It is something else.
+        """
         if not self.starts:
             return
         known: Mapping[str, str] = self.starts[0].digests
@@ -222,6 +236,10 @@ class Ledger:
         """Take a case up."""
         self.entries.append(entry)
         self._by_item[id(entry.item)] = entry
+
+    def join(self, entry: Entry) -> None:
+        """Take up a case that showed while another one ran: its test stays the other's."""
+        self.entries.append(entry)
 
     def of(self, item: pytest.Item) -> Entry | None:
         """Find the entry of a test."""

@@ -1,27 +1,15 @@
-"""From a collected test and its markers to a case."""
+"""Which tests are cases, and the markers that say so.
+
+Asked in every session in which the plugin is installed, so it imports nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
-
 import pytest
-
-from pytest_devperf.case.case import Case
-from pytest_devperf.case.plan import Plan
-from pytest_devperf.compare.policy import parse_tolerance
-from pytest_devperf.plugin.options import PLAN_ROWS, SESSION_FIELDS, Options
 
 MARKER = "devperf"
 FULL = "devperf_full"
 QUICK = "devperf_quick"
-
-OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target"})
-"""Marker keywords that are no field of the plan."""
-
-SAVING_PROCESSES = 6
-"""Process starts of a run that is saved: a lucky baseline is the largest error left."""
 
 
 def is_case(item: pytest.Item) -> bool:
@@ -35,17 +23,6 @@ def is_case(item: pytest.Item) -> bool:
 def takes_fixture(item: pytest.Item) -> bool:
     """Tell whether the test's own arguments or its fixtures ask for `devperf`."""
     return MARKER in getattr(item, "fixturenames", ())
-
-
-def merged_keywords(item: pytest.Item) -> dict[str, Any]:
-    """Merge the keywords of all `devperf` markers, the nearest first."""
-    merged: dict[str, Any] = {}
-    for mark in item.iter_markers(MARKER):
-        if mark.args:
-            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf takes keywords alone, not {mark.args[0]!r}")
-        for key, value in mark.kwargs.items():
-            merged.setdefault(key, value)
-    return merged
 
 
 def add_markers(item: pytest.Item) -> None:
@@ -62,78 +39,3 @@ def _suite(item: pytest.Item) -> str:
         if "suite" in mark.kwargs:
             return str(mark.kwargs["suite"])
     return "quick"
-
-
-def case_of(item: pytest.Item, options: Options, seed: int) -> Case:
-    """Make the case of a test.
-
-    Raises:
-        pytest.UsageError: A marker's keyword is unknown or its value cannot be used; the test is named.
-    """
-    keywords = merged_keywords(item)
-    plan_keywords = _plan_keywords(item, keywords)
-    plan = plan_of(options, plan_keywords, seed)
-    return Case(
-        id=_text(item, keywords, "id") or item.nodeid,
-        suite="full" if item.get_closest_marker(FULL) is not None else "quick",
-        plan=plan,
-        named=frozenset(options.plan_cli),
-        tolerance=_tolerance(item, keywords.get("tolerance")),
-        memory=bool(keywords.get("memory", False)),
-        target=_text(item, keywords, "target"),
-    )
-
-
-def plan_of(options: Options, marker: Mapping[str, Any], seed: int) -> Plan:
-    """Merge command line, marker, ini file and defaults into a plan, the strongest first."""
-    fields: dict[str, Any] = {"seed": seed, **options.plan_ini, **marker, **options.plan_cli}
-    if "processes" not in fields:
-        fields["processes"] = SAVING_PROCESSES if options.save else Plan().processes
-    plan = Plan(**fields)
-    # A start without a round would say nothing; more starts than rounds are only refused where they were named.
-    return replace(plan, processes=min(plan.processes, plan.rounds), suite=fields.get("suite", "quick"))
-
-
-def _plan_keywords(item: pytest.Item, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    rows = {row.name: row for row in PLAN_ROWS if row.name not in SESSION_FIELDS and row.name != "suite"}
-    found: dict[str, Any] = {}
-    for key, value in keywords.items():
-        if key in OWN_KEYWORDS:
-            continue
-        if key not in rows:
-            known = ", ".join(sorted({*rows, *OWN_KEYWORDS}))
-            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf knows no {key!r}; it takes {known}")
-        try:
-            found[key] = rows[key].parse(str(value))
-        except ValueError as error:
-            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf({key}={value!r}): {error}") from None
-    if found.get("processes", 0) > found.get("rounds", 10**9):
-        raise pytest.UsageError(
-            f"{item.nodeid}: @pytest.mark.devperf(processes={found['processes']}, rounds={found['rounds']}): "
-            "every process start takes at least one round"
-        )
-    return found
-
-
-def _text(item: pytest.Item, keywords: Mapping[str, Any], key: str) -> str | None:
-    value = keywords.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, str) or not value.strip():
-        raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf({key}={value!r}): give a text that is not empty")
-    return value
-
-
-def _tolerance(item: pytest.Item, given: object) -> dict[str, float]:
-    """Read `"40%"` or `{"load": "40%"}`."""
-    if given is None:
-        return {}
-    pairs = given.items() if isinstance(given, Mapping) else [("*", given)]
-    tolerance: dict[str, float] = {}
-    for metric, text in pairs:
-        try:
-            named, fraction = parse_tolerance(str(text))
-        except ValueError as error:
-            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf(tolerance={given!r}): {error}") from None
-        tolerance[named if metric == "*" else str(metric)] = fraction
-    return tolerance

@@ -11,14 +11,14 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.fingerprint import describe_inputs, digest_inputs, fingerprint, named_inputs
 from pytest_devperf.case.plan import MIN_ITERATIONS, Plan
-from pytest_devperf.case.workload import Call, Command, Model, Workload
+from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.measure.cooldown import cool, parse_cooldown
+from pytest_devperf.measure.cooldown import Cooling, cool, parse_cooldown
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Round, Share, Stretch
 from pytest_devperf.metric import (
@@ -40,6 +40,10 @@ from pytest_devperf.plugin.start import CaseStart, Few, Orders, Timed
 from pytest_devperf.sensor.instrument import read_instrument
 from pytest_devperf.target.target import Answering, Clock, Memory, Runner, Survey, Surveying, Target
 
+if TYPE_CHECKING:
+    from pytest_devperf.plugin.hosting import Wish
+    from pytest_devperf.target.wire import CaseReport
+
 LOAD_CYCLES = 3
 """Loads per process start; their median is the value of that start."""
 
@@ -58,7 +62,7 @@ class Probe:
 class Meter:
     """Measures what a test hands it, in one process start."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it measures, and whom it tells; each has one meaning
         self,
         *,
         case: Case,
@@ -68,6 +72,7 @@ class Meter:
         prefixes: Mapping[str, str],
         use_anchor: bool = True,
         on_round: OnRound | None = None,
+        on_cooling: Callable[[Cooling], None] | None = None,
     ) -> None:
         self.case = case
         self.orders = orders
@@ -79,7 +84,13 @@ class Meter:
         self._prefixes = prefixes
         self._use_anchor = use_anchor
         self._report_round = on_round
+        self._report_cooling = on_cooling
         self._loaded: _Load | None = None
+        self.wish: Wish | None = None
+        """What is asked of an app's launch beside the plan; None: nothing."""
+        self.app_measured: App | None = None
+        self.hosted: list[CaseReport] = []
+        """What an app reported."""
 
     @property
     def target(self) -> Target | None:
@@ -152,6 +163,22 @@ class Meter:
         if self._takes_few:
             with target.start(command, self.orders.process) as runner:
                 self._keep_memory(runner.memory(self.case.plan.iterations))
+
+    def app(self, app: App) -> tuple[str, ...]:
+        """Launch an app that hosts its own cases, and take its reports; returns their names."""
+        from pytest_devperf.plugin.hosting import Wish, reports_of
+
+        if self.app_measured is not None:
+            raise CaseError(f"{self.case.id}: devperf.app was called twice in one test", "give each app a test")
+        self._new(LATENCY)
+        target = self._enter(app, LATENCY)
+        self.app_measured = app
+        share, wish = self.orders.share(LATENCY), self.wish or Wish()
+        for report in reports_of(target, app, share, self.case.plan, wish):
+            self.hosted.append(report)
+        if not self.hosted:
+            raise CaseError(f"{app.id} ended without reporting a case", "see docs/wire.md for what it has to post")
+        return tuple(report.case for report in self.hosted)
 
     def record(self, name: str, value: float, *, unit: str, better: Better) -> None:
         """Keep a value that the test found out itself."""
@@ -266,7 +293,7 @@ class Meter:
         if not round_.throttled or self._target is None:
             return False
         plan = self.case.plan
-        for _ in cool(
+        for step in cool(
             self._target.look,
             self._clock,
             mode=parse_cooldown(plan.cooldown),
@@ -274,7 +301,8 @@ class Meter:
             floor_s=plan.cooldown_floor,
             ceiling_s=plan.cooldown_max,
         ):
-            pass
+            if self._report_cooling is not None:
+                self._report_cooling(step)
         return True
 
     def _on_round(self, round_: Round) -> None:
@@ -326,7 +354,7 @@ class Meter:
         self.start.few.extend(_load_values(loads))
 
     def _keep_memory(self, memory: Memory | None) -> None:
-        self.start.few.extend(_memory_values(memory))
+        self.start.few.extend(memory_values(memory))
 
     def _note_survey(self, survey: Survey) -> None:
         self.start.skipped_methods.update(survey.skipped)
@@ -384,7 +412,7 @@ class _Load:
         for _ in range(LOAD_CYCLES - 1):
             self._once()
             gc.collect()
-        return [*_load_values(self._loads), *_memory_values(memory)]
+        return [*_load_values(self._loads), *memory_values(memory)]
 
     def _once(self) -> Any:  # noqa: ANN401 - whatever the factory makes
         began = self._clock.now_ns()
@@ -402,7 +430,7 @@ def _load_values(loads: Sequence[int]) -> list[Few]:
     ]
 
 
-def _memory_values(memory: Memory | None) -> list[Few]:
+def memory_values(memory: Memory | None) -> list[Few]:
     """Sizes above the baseline, in MiB."""
     if memory is None:
         return []

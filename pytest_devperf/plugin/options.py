@@ -1,4 +1,4 @@
-"""The options: registered from one table, read once into frozen values.
+"""The options: one table, from which they are registered.
 
 A row's name is spelt alike everywhere: `--devperf-min-rounds`, ini key `devperf_min_rounds`, marker
 keyword `min_rounds`, `Plan.min_rounds`. The command line beats the marker, the marker beats the ini
@@ -7,14 +7,25 @@ file, the ini file beats the default.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
 
-from pytest_devperf.case.plan import Plan
-from pytest_devperf.compare.policy import parse_tolerance
+from pytest_devperf.plugin.parse import (
+    parse_bool,
+    parse_choice,
+    parse_cooldown,
+    parse_count,
+    parse_fraction,
+    parse_names,
+    parse_not_negative,
+    parse_positive,
+    parse_repetitions,
+    parse_seconds,
+    parse_tolerance,
+)
 
 EVERYDAY = "devperf"
 ADVANCED = "devperf (advanced)"
@@ -43,84 +54,6 @@ class Row:
     def key(self) -> str:
         """Ini key, and attribute of pytest's parsed options."""
         return f"devperf_{self.name}" if self.name else "devperf"
-
-
-def parse_count(text: str) -> int:
-    """Read a whole number of at least one."""
-    value = int(text)
-    if value < 1:
-        raise ValueError("must be at least 1")
-    return value
-
-
-def parse_not_negative(text: str) -> int:
-    """Read a whole number of at least zero."""
-    value = int(text)
-    if value < 0:
-        raise ValueError("must not be negative")
-    return value
-
-
-def parse_seconds(text: str) -> float:
-    """Read a time in seconds, zero or more and finite."""
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError("must be a number of seconds, zero or more")
-    return value
-
-
-def parse_fraction(text: str) -> float:
-    """Read a positive number below one."""
-    value = float(text)
-    if not 0 < value < 1:
-        raise ValueError("must lie between 0 and 1")
-    return value
-
-
-def parse_positive(text: str) -> float:
-    """Read a positive finite number."""
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise ValueError("must be a positive number")
-    return value
-
-
-def parse_choice(*choices: str) -> Callable[[str], str]:
-    """Make a reader that takes one of a few words."""
-
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise ValueError("choose one of " + ", ".join(choices))
-        return text
-
-    return parse
-
-
-def parse_cooldown(text: str) -> str:
-    """Read `auto`, `off`, seconds or `temp=C`, and keep the text."""
-    if text in {"auto", "off"}:
-        return text
-    number = text.removeprefix("temp=")
-    try:
-        parse_seconds(number)
-    except ValueError:
-        raise ValueError("give auto, off, a number of seconds, or temp=C") from None
-    return text
-
-
-def parse_bool(text: str) -> bool:
-    """Read an ini file's yes or no."""
-    word = text.strip().lower()
-    if word in {"1", "true", "yes", "on"}:
-        return True
-    if word in {"", "0", "false", "no", "off"}:
-        return False
-    raise ValueError("write true or false")
-
-
-def parse_names(text: str) -> tuple[str, ...]:
-    """Read names separated by commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 PLAN_ROWS: tuple[Row, ...] = (
@@ -237,6 +170,17 @@ ROWS: tuple[Row, ...] = (
         "libonnxruntime.so for the phone (default: what devperf setup-android stored)",
         metavar="FILE",
     ),
+    Row(
+        "against",
+        "compare with the code in another environment, in turns: its interpreter",
+        metavar="PYTHON",
+    ),
+    Row(
+        "aa",
+        "measure N times instead of comparing: noise, false alarms and the tolerance it asks for",
+        parse_repetitions,
+        metavar="N",
+    ),
     Row("only", "one case of an app-hosted suite", metavar="ID"),
     *PLAN_ROWS,
 )
@@ -273,145 +217,33 @@ def _escaped(row: Row) -> str:
     return row.help.replace("%", "%%")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What the command line and the ini file ask for, read and checked."""
-
-    plan_cli: Mapping[str, Any] = field(default_factory=dict)
-    """Plan fields named on the command line."""
-    plan_ini: Mapping[str, Any] = field(default_factory=dict)
-    """Plan fields named in the ini file."""
-    save: str | None = None
-    append: bool = False
-    compare: str | None = None
-    target: str = "auto"
-    store: str | None = None
-    json: str | None = None
-    tolerance: tuple[tuple[str, float], ...] = ()
-    """Tolerances of the command line, or of the ini file where the command line names none."""
-    tolerance_cli: bool = False
-    """Whether they come from the command line, and so beat a marker's."""
-    fail_on_incomparable: bool = False
-    fail_on_missing: bool | None = None
-    """None: where nothing was deselected."""
-    rule: str = "proven"
-    iqr: str = "within"
-    no_confirm: bool = False
-    no_anchor: bool = False
-    save_regressed: bool = False
-    accept: frozenset[str] = frozenset()
-    strict_context: bool = False
-    identity: str | None = None
-    provider: tuple[str, ...] | None = None
-    runner: str | None = None
-    runtime_library: str | None = None
-    only: str | None = None
-    hot_start_c: float = 10.0
-    busy_cpu_percent: float = 30.0
-
-
 def wants_measuring(config: pytest.Config) -> bool:
     """Tell whether cases are measured: `--devperf`, or an option that implies it.
 
     Cheap: it is asked in every session in which the plugin is installed.
     """
     option = config.option
-    if option.devperf or option.devperf_save or option.devperf_compare:
+    if option.devperf or option.devperf_save or option.devperf_compare or option.devperf_aa or option.devperf_against:
         return True
     text = config.getini("devperf")
-    return bool(text) and _parse_ini(ROWS[0], text, parse_bool) is True
+    return bool(text) and read_text(ROWS[0], text, parse_bool) is True
 
 
-def read_options(config: pytest.Config) -> Options:
-    """Read every option once.
+def read_text(row: Row, text: object, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - rows are of many types
+    """Read the text of an ini key.
 
     Raises:
-        pytest.UsageError: A value cannot be read; the option or ini key and the remedy are named.
+        pytest.UsageError: It cannot be read; the key is named.
     """
-    values: dict[str, Any] = {}
-    plan_cli: dict[str, Any] = {}
-    plan_ini: dict[str, Any] = {}
-    plan_names = {row.name for row in PLAN_ROWS}
-    for row in (*ROWS[1:], *INI_ONLY):
-        from_cli = _read_cli(config, row)
-        value = _read_ini(config, row) if from_cli is None else from_cli
-        if value is None:
-            continue
-        if row.name in plan_names:
-            (plan_ini if from_cli is None else plan_cli)[row.name] = value
-        else:
-            values[row.name] = value
-            if row.name == "tolerance":
-                values["tolerance_cli"] = from_cli is not None
-    values["accept"] = frozenset(name for names in values.get("accept", ()) for name in names)
-    options = Options(plan_cli=plan_cli, plan_ini=plan_ini, **values)
-    _check(options)
-    return options
-
-
-def _check(options: Options) -> None:
-    """Refuse combinations that contradict themselves."""
-    from pytest_devperf.record.caution import CAUTIONS
-
-    if options.append and not options.save:
-        raise pytest.UsageError("--devperf-append needs --devperf-save LABEL: it joins that label's newest generation")
-    for label in (options.save, options.compare):
-        if label is not None and not label.strip():
-            raise pytest.UsageError("a label must not be empty: name it, as in --devperf-save baseline")
-    unknown = sorted(options.accept - {slug for slug, caution in CAUTIONS.items() if caution.refuses})
-    if unknown:
-        refusing = ", ".join(sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses))
-        raise pytest.UsageError(f"--devperf-accept: no refusing caution is called {unknown[0]!r}; there are {refusing}")
-    merged = {**options.plan_ini, **options.plan_cli}
-    if "processes" in merged and "rounds" in merged and merged["processes"] > merged["rounds"]:
-        raise pytest.UsageError(
-            f"--devperf-processes={merged['processes']} is more than --devperf-rounds={merged['rounds']}: "
-            "every process start takes at least one round"
-        )
-
-
-def _read_cli(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
-    raw = getattr(config.option, row.key, None)
-    if raw is None:
-        return None
-    if row.kind in {"flag", "tristate"}:
-        return raw
-    if row.kind == "many":
-        return tuple(_parse_cli(row, text) for text in raw)
-    return _parse_cli(row, raw)
-
-
-def _parse_cli(row: Row, text: str) -> Any:  # noqa: ANN401 - rows are of many types
-    try:
-        return row.parse(text)
-    except ValueError as error:
-        raise pytest.UsageError(f"{row.flag}={text}: {_reason(error)}") from None
-
-
-def _read_ini(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
-    text = config.getini(row.key)
-    if text is None or not str(text).strip():
-        return None
-    if row.kind in {"flag", "tristate"}:
-        return _parse_ini(row, text, parse_bool)
-    if row.kind == "many":
-        return tuple(_parse_ini(row, word, row.parse) for word in str(text).split())
-    return _parse_ini(row, str(text).strip(), row.parse)
-
-
-def _parse_ini(row: Row, text: object, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - rows are of many types
     try:
         return parse(str(text))
     except ValueError as error:
-        raise pytest.UsageError(f"ini key {row.key} = {text}: {_reason(error)}") from None
+        raise pytest.UsageError(f"ini key {row.key} = {text}: {reason_of(error)}") from None
 
 
-def _reason(error: ValueError) -> str:
+def reason_of(error: ValueError) -> str:
     """Say in words what Python's own converters say in code."""
     text = str(error)
     if text.startswith(("invalid literal", "could not convert")):
         return "not a number of the kind this option takes"
     return text
-
-
-PLAN_FIELDS = frozenset(field_.name for field_ in fields(Plan))

@@ -7,32 +7,59 @@ from here.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.measure.cooldown import cool, parse_cooldown
 from pytest_devperf.plugin.fresh import Found, last_words, run_pass
+from pytest_devperf.plugin.hosting import Hosted, Wish, check_reported, groups_of, reports_of, start_of
 from pytest_devperf.plugin.ledger import Entry, HandedOrders
 from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.outcome import fail, is_strict_xpass, rebuild, replace_by
 from pytest_devperf.plugin.place import prefixes_of
-from pytest_devperf.plugin.start import Role
+from pytest_devperf.plugin.start import CaseStart, Role
+from pytest_devperf.report.live import wait_words
 
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_devperf.case.plan import Plan
     from pytest_devperf.measure.cooldown import Cooling
-    from pytest_devperf.plugin.options import Options
+    from pytest_devperf.measure.round import Round
+    from pytest_devperf.plugin.chosen import Options
     from pytest_devperf.plugin.place import Places
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.target.target import Target
+    from pytest_devperf.target.target import Clock, Target
+    from pytest_devperf.target.wire import CaseReport
 
 CONFIRM_COOLDOWN_S = 10.0
 """Wait before a suspect is measured again on a host: boosts and bursts are over by then."""
 
 Judge = Callable[[Entry], None]
 """Reaches a verdict on an entry that has all its starts, and reports it unless it awaits a confirmation."""
+
+
+class Shows(Protocol):
+    """Whoever shows what is going on."""
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        """Follow what a fresh interpreter does."""
+        ...
+
+    def measuring(self, entry: Entry, process: int) -> None:
+        """Show which case is being measured."""
+        ...
+
+    def tick(self, round_: Round) -> None:
+        """Show that a round is done."""
+        ...
+
+    def cooling(self, step: Cooling) -> None:
+        """Show a wait as it goes."""
+        ...
 
 
 class Passes:
@@ -46,16 +73,18 @@ class Passes:
         *,
         seed: int,
         judge: Judge,
-        on_event: Callable[[Mapping[str, Any]], None],
-        on_cooling: Callable[[Cooling], None],
+        shows: Shows,
+        say: Callable[[str | None], None],
     ) -> None:
         self._config = config
         self._options = options
         self._places = places
         self._seed = seed
         self._judge = judge
-        self._on_event = on_event
-        self._on_cooling = on_cooling
+        self._shows = shows
+        self._say = say
+        self._waited: Cooling | None = None
+        """How the latest wait ended."""
 
     def run(self, entries: Sequence[Entry]) -> None:
         """Give every entry its further starts and its verdict, cases alternating."""
@@ -105,31 +134,23 @@ class Passes:
     def _pass(self, entries: Sequence[Entry], process: int, role: Role) -> None:
         """One process start of several cases."""
         for target, members in _by_target(entries):
-            self._cool(target, members[0])
+            self._waited = cool_down(target, members[0].case.plan, self._places.clock, self._shows.cooling)
             prerun = self._places.prerun() if _is_host(target) and role == "rounds" else None
             seed = self._seed + process
             if _is_host(target):
-                found = run_pass(self._config, members, process=process, role=role, seed=seed, on_event=self._on_event)
+                found = run_pass(
+                    self._config, members, process=process, role=role, seed=seed, on_event=self._shows.event
+                )
                 for entry in members:
                     self._take(entry, found[entry.index], process, prerun)
             else:
                 order = list(members)
                 random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
                 for entry in order:
-                    self._drive(entry, process, role)
-
-    def _cool(self, target: Target, entry: Entry) -> None:
-        plan = entry.case.plan
-        steps: Iterator[Cooling] = cool(
-            target.look,
-            self._places.clock,
-            mode=parse_cooldown(plan.cooldown),
-            floor_s=plan.cooldown_floor,
-            ceiling_s=plan.cooldown_max,
-            kind=target.device.kind,
-        )
-        for step in steps:
-            self._on_cooling(step)
+                    if not isinstance(entry, Hosted):
+                        self._drive(entry, process, role)
+                for group in groups_of(order):
+                    self._drive_app(group, process)
 
     def _take(self, entry: Entry, found: Found, process: int, prerun: Context | None) -> None:
         """Take what a fresh interpreter found into the ledger."""
@@ -169,16 +190,50 @@ class Passes:
             clock=self._places.clock,
             prefixes=prefixes_of(self._config),
             use_anchor=not self._options.no_anchor,
+            on_round=self._shows.tick,
+            on_cooling=self._shows.cooling,
         )
+        self._shows.measuring(entry, process)
 
         def measure() -> None:
             meter.start.looks.append(target.look())
+            self._say(note_wait(meter.start, self._waited))
             for probe in entry.probes:
                 meter.replay(probe, target)
             meter.finish()
             entry.keep(meter.start)
 
         self._keep(entry, measure)
+
+    def _drive_app(self, group: Sequence[Hosted], process: int) -> None:
+        """Launch an app once more, for those of its cases that are still pending."""
+        first = group[0]
+        assert first.target is not None
+        target, app = first.target, first.app
+        wanted = {entry.name for entry in group}
+        wish = Wish(done=tuple(name for name in first.siblings if name not in wanted), build=False)
+        around = CaseStart(process=process, role="rounds", device=target.device, facts=first.host.starts[0].facts)
+        reports: dict[str, CaseReport] = {}
+        problem: DevperfError | None = None
+        try:
+            around.looks.append(target.look())
+            self._say(note_wait(around, self._waited))
+            share = first.share_of_app(process, first.place_of(process))
+            for report in reports_of(target, replace(app, cases=tuple(wanted)), share, first.case.plan, wish):
+                reports[report.case] = report
+            around.looks.append(target.look())
+        except DevperfError as error:
+            problem = error
+        for entry in group:
+            if problem is not None and entry.name not in reports:
+                self._fail(entry, problem.what, problem.next_step)
+            else:
+                self._keep(entry, partial(self._take_report, entry, reports, around))
+
+    def _take_report(self, entry: Hosted, reports: Mapping[str, CaseReport], around: CaseStart) -> None:
+        report = check_reported(entry, reports, around.process)
+        rounds = entry.case.plan.rounds
+        entry.keep(start_of(report, entry.app, around, process=around.process, rounds=rounds))
 
     def _keep(self, entry: Entry, work: Callable[[], None]) -> None:
         """Turn an error of one case into that case's failure."""
@@ -197,6 +252,29 @@ def is_pending(entry: Entry, process: int) -> bool:
     if entry.solo_starts:
         return True
     return any(entry.wants_start(later) for later in range(process, entry.processes))
+
+
+def cool_down(target: Target, plan: Plan, clock: Clock, on_step: Callable[[Cooling], None]) -> Cooling | None:
+    """Wait until a device has cooled down as the plan asks; returns how the wait ended."""
+    last = None
+    for last in cool(
+        target.look,
+        clock,
+        mode=parse_cooldown(plan.cooldown),
+        floor_s=plan.cooldown_floor,
+        ceiling_s=plan.cooldown_max,
+        kind=target.device.kind,
+    ):
+        on_step(last)
+    return last
+
+
+def note_wait(start: CaseStart, waited: Cooling | None) -> str | None:
+    """Keep with a start that the wait before it did not find what it waited for; returns the words."""
+    words = wait_words(waited)
+    if words is not None and start.looks:
+        start.looks[0] = replace(start.looks[0], notes=(*start.looks[0].notes, words))
+    return words
 
 
 def _by_target(entries: Iterable[Entry]) -> list[tuple[Target, list[Entry]]]:

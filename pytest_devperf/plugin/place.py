@@ -16,7 +16,7 @@ import pytest
 
 from pytest_devperf.case.workload import Call, Workload
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.plugin.options import Options
+from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.origin import HANDOVER
 
 if TYPE_CHECKING:
@@ -37,6 +37,24 @@ class Closing(Protocol):
 
     def close(self) -> None:
         """Undo it."""
+        ...
+
+
+@runtime_checkable
+class Pinning(Protocol):
+    """A target that can hold its clocks, and be looked at before it does."""
+
+    @property
+    def pin_words(self) -> str | None:
+        """Why its clocks are not held although that was asked for."""
+        ...
+
+    def pin_as_baseline(self, *, pinned: bool | None) -> None:
+        """Hold the clocks iff a baseline had them held, where that was left to us."""
+        ...
+
+    def glance(self) -> Context:
+        """Read the sensors without changing anything on it."""
         ...
 
 
@@ -77,9 +95,16 @@ class Places:
 
         try:
             personality, mishap = parse_spec(spec)
-            return self._ends.enter_context(simulated_phone(personality, mishap=mishap))
+            phone = self._ends.enter_context(simulated_phone(personality, mishap=mishap))
         except DevperfError as error:
             raise pytest.UsageError(str(error)) from None
+        self._config.hook.pytest_devperf_simulated_phone(config=self._config, phone=phone)
+        return phone
+
+    def note(self, words: str) -> None:
+        """Have the session's first and last lines say something, once."""
+        if words not in self.notes:
+            self.notes.append(words)
 
     @property
     def opened(self) -> list[Target]:

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_devperf.plugin.assemble import device_record
+from pytest_devperf.plugin.place import Pinning
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import Run
 from pytest_devperf.report import as_text
+from pytest_devperf.report.live import format_cooling, format_measuring
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.summary import summarise
 
 if TYPE_CHECKING:
     from pytest_devperf.measure.cooldown import Cooling
+    from pytest_devperf.measure.round import Round
     from pytest_devperf.plugin.campaign import Campaign
     from pytest_devperf.plugin.ledger import Entry
+    from pytest_devperf.sensor.context import Context
+    from pytest_devperf.target.target import Target
 
 
 class Screen:
@@ -28,21 +33,33 @@ class Screen:
         self._campaign = campaign
         self._bar: Any = None
         self._shown = False
+        self._now = ("", 0)
 
     def header(self) -> list[str]:
         """Describe the device, its state, and how it is measured."""
         campaign = self._campaign
+        ready = campaign.settle()
         target = campaign.places.session_target()
-        run = Run(
-            taken_at="",
-            devperf_version="",
-            device=device_record(target.device),
-            settings=settings_of(campaign.plan),
-            run_context=summarise([target.look()], prerun=None),
+        looks = [(target, target.look() if ready else _glance(target))]
+        phone = campaign.places.phone() if campaign.options.target == "auto" else None
+        if phone is not None:
+            # It is opened with the first case that runs on it: a session of Python calls leaves it alone.
+            looks.append((phone, _glance(phone)))
+        if isinstance(target, Pinning) and target.pin_words:
+            campaign.places.note(target.pin_words)
+        runs = tuple(
+            Run(
+                taken_at="",
+                devperf_version="",
+                device=device_record(each.device),
+                settings=settings_of(campaign.plan),
+                run_context=summarise([look] if look is not None else [], prerun=None),
+            )
+            for each, look in looks
         )
         return as_text.header_lines(
             Report(
-                runs=(run,),
+                runs=runs,
                 target=campaign.options.target,
                 compared_with=campaign.options.compare,
                 messages=tuple(campaign.places.notes),
@@ -55,7 +72,8 @@ class Screen:
         """Show which case is being measured."""
         bar = self._progress()
         if bar is not None:
-            bar.set_postfix_str(f"start {process + 1}: {entry.case.id[-60:]}", refresh=True)
+            self._now = (entry.case.id, process)
+            bar.set_postfix_str(format_measuring(*self._now, None), refresh=True)
             bar.update(1)
 
     def event(self, event: Mapping[str, Any]) -> None:
@@ -64,17 +82,24 @@ class Screen:
             entry = self._campaign.ledger.entries[event["index"]]
             self.measuring(entry, len(entry.starts))
 
-    def tick(self) -> None:
-        """A round is done."""
+    def tick(self, round_: Round) -> None:
+        """A round is done; shows how warm the device is."""
         if self._bar is not None:
-            self._bar.refresh()
+            self._bar.set_postfix_str(format_measuring(*self._now, round_.temp_c), refresh=True)
+
+    def tell(self, sentence: str) -> None:
+        """Write a line at once: something the user has to do, or to know while it happens."""
+        self.clear()
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.write_line(f"devperf: {sentence}")
 
     def cooling(self, step: Cooling) -> None:
         """Show a wait as it goes."""
         bar = self._progress()
         if bar is not None:
-            temperature = f"{step.temp_c:.1f} °C" if step.temp_c is not None else "unknown temperature"
-            bar.set_postfix_str(f"cooling down: {temperature}, {step.waited_s:.0f} s", refresh=True)
+            bar.set_postfix_str(f"cooling down: {format_cooling(step)}", refresh=True)
 
     def clear(self) -> None:
         """Make room for a line of pytest's own."""
@@ -116,3 +141,10 @@ class Screen:
         """Say that no case was measured, so that silence is not taken for a pass."""
         compared = " and nothing was compared" if self._campaign.options.compare else ""
         reporter.write_line(f"devperf: no case was measured{compared}")
+
+
+def _glance(target: Target) -> Context | None:
+    """Look at a device that is not, or not yet, to be changed for measuring."""
+    if isinstance(target, Pinning):
+        return target.glance()
+    return target.look() if target.device.kind == "host" else None

@@ -1,0 +1,146 @@
+"""What the command line and the ini file ask for: read once, checked, and frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from pytest_devperf.plugin.options import INI_ONLY, PLAN_ROWS, ROWS, Row, read_text, reason_of
+from pytest_devperf.plugin.parse import parse_bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line and the ini file ask for, read and checked."""
+
+    plan_cli: Mapping[str, Any] = field(default_factory=dict)
+    """Plan fields named on the command line."""
+    plan_ini: Mapping[str, Any] = field(default_factory=dict)
+    """Plan fields named in the ini file."""
+    save: str | None = None
+    append: bool = False
+    compare: str | None = None
+    target: str = "auto"
+    store: str | None = None
+    json: str | None = None
+    tolerance: tuple[tuple[str, float], ...] = ()
+    """Tolerances of the command line, or of the ini file where the command line names none."""
+    tolerance_cli: bool = False
+    """Whether they come from the command line, and so beat a marker's."""
+    fail_on_incomparable: bool = False
+    fail_on_missing: bool | None = None
+    """None: where nothing was deselected."""
+    rule: str = "proven"
+    iqr: str = "within"
+    no_confirm: bool = False
+    no_anchor: bool = False
+    save_regressed: bool = False
+    accept: frozenset[str] = frozenset()
+    strict_context: bool = False
+    identity: str | None = None
+    provider: tuple[str, ...] | None = None
+    runner: str | None = None
+    runtime_library: str | None = None
+    only: str | None = None
+    against: str | None = None
+    aa: int | None = None
+    hot_start_c: float = 10.0
+    busy_cpu_percent: float = 30.0
+
+
+def read_options(config: pytest.Config) -> Options:
+    """Read every option once.
+
+    Raises:
+        pytest.UsageError: A value cannot be read; the option or ini key and the remedy are named.
+    """
+    values: dict[str, Any] = {}
+    plan_cli: dict[str, Any] = {}
+    plan_ini: dict[str, Any] = {}
+    plan_names = {row.name for row in PLAN_ROWS}
+    for row in (*ROWS[1:], *INI_ONLY):
+        from_cli = _read_cli(config, row)
+        value = _read_ini(config, row) if from_cli is None else from_cli
+        if value is None:
+            continue
+        if row.name in plan_names:
+            (plan_ini if from_cli is None else plan_cli)[row.name] = value
+        else:
+            values[row.name] = value
+            if row.name == "tolerance":
+                values["tolerance_cli"] = from_cli is not None
+    values["accept"] = frozenset(name for names in values.get("accept", ()) for name in names)
+    options = Options(plan_cli=plan_cli, plan_ini=plan_ini, **values)
+    _check(options)
+    return options
+
+
+def _check(options: Options) -> None:
+    """Refuse combinations that contradict themselves."""
+    from pytest_devperf.record.caution import CAUTIONS
+
+    if options.append and not options.save:
+        raise pytest.UsageError("--devperf-append needs --devperf-save LABEL: it joins that label's newest generation")
+    for label in (options.save, options.compare):
+        if label is not None and not label.strip():
+            raise pytest.UsageError("a label must not be empty: name it, as in --devperf-save baseline")
+    _refuse_two_aims(options)
+    unknown = sorted(options.accept - {slug for slug, caution in CAUTIONS.items() if caution.refuses})
+    if unknown:
+        refusing = ", ".join(sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses))
+        raise pytest.UsageError(f"--devperf-accept: no refusing caution is called {unknown[0]!r}; there are {refusing}")
+    merged = {**options.plan_ini, **options.plan_cli}
+    if "processes" in merged and "rounds" in merged and merged["processes"] > merged["rounds"]:
+        raise pytest.UsageError(
+            f"--devperf-processes={merged['processes']} is more than --devperf-rounds={merged['rounds']}: "
+            "every process start takes at least one round"
+        )
+
+
+def _refuse_two_aims(options: Options) -> None:
+    """Refuse to repeat, or to measure in turns, and to compare with a saved run or to save in one session."""
+    aims = {
+        "--devperf-aa": options.aa,
+        "--devperf-against": options.against,
+        "--devperf-compare": options.compare,
+        "--devperf-save": options.save,
+    }
+    given = [flag for flag, value in aims.items() if value is not None]
+    if given[:1] in (["--devperf-aa"], ["--devperf-against"]) and given[1:]:
+        does = {"--devperf-aa": "measures unchanged code again and again", "--devperf-against": "measures in turns"}
+        raise pytest.UsageError(
+            f"{given[0]}={aims[given[0]]} {does[given[0]]}, which is neither a saved run nor compared with one: "
+            f"leave {given[1]} out"
+        )
+
+
+def _read_cli(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
+    raw = getattr(config.option, row.key, None)
+    if raw is None:
+        return None
+    if row.kind in {"flag", "tristate"}:
+        return raw
+    if row.kind == "many":
+        return tuple(_parse_cli(row, text) for text in raw)
+    return _parse_cli(row, raw)
+
+
+def _parse_cli(row: Row, text: str) -> Any:  # noqa: ANN401 - rows are of many types
+    try:
+        return row.parse(text)
+    except ValueError as error:
+        raise pytest.UsageError(f"{row.flag}={text}: {reason_of(error)}") from None
+
+
+def _read_ini(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
+    text = config.getini(row.key)
+    if text is None or not str(text).strip():
+        return None
+    if row.kind in {"flag", "tristate"}:
+        return read_text(row, text, parse_bool)
+    if row.kind == "many":
+        return tuple(read_text(row, word, row.parse) for word in str(text).split())
+    return read_text(row, str(text).strip(), row.parse)

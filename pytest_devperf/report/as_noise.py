@@ -1,0 +1,93 @@
+"""What unchanged code came to, case by case, and the tolerance it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pytest_devperf.compare.noise import Noise, recommended
+from pytest_devperf.report.row import BLIND_PERCENT
+from pytest_devperf.report.table import Column, Row, lay_out, wrapped
+from pytest_devperf.report.units import format_percent, format_value
+
+COLUMNS = (
+    Column(heading="case"),
+    Column(heading="metric"),
+    Column(heading="centre", number=True),
+    Column(heading="starts", number=True, expendable=True),
+    Column(heading="runs", number=True),
+    Column(heading="range", number=True, expendable=True),
+    Column(heading="suspects", number=True, expendable=True),
+    Column(heading="false alarms", number=True),
+    Column(heading="sees", number=True),
+    Column(heading="tolerance", number=True),
+)
+"""`starts`, `runs`: standard deviation between process starts of one run, and between runs. `sees`: the smallest
+change that such a comparison finds."""
+
+
+def render(noises: Mapping[str, Sequence[Noise]], *, width: int = 80) -> str:
+    """Write the table, the rate of false alarms, and the line for the ini file.
+
+    Args:
+        noises: What each case came to, by its id, in the order in which they are shown.
+        width: Characters of a line.
+    """
+    every = [each for several in noises.values() for each in several]
+    if not every:
+        return "nothing was measured twice, so there is no noise to tell of"
+    rows = [row for case_id, several in noises.items() for row in _rows(case_id, several)]
+    lines = lay_out(COLUMNS, rows, width)
+    told = [_alarms(every), *_blind(every)]
+    lines += ["", *(part for line in told for part in wrapped(line, width, indent="    "))]
+    return "\n".join((*lines, "", "for the ini file:", ini_line(noises)))
+
+
+def ini_line(noises: Mapping[str, Sequence[Noise]]) -> str:
+    """Write the tolerances that suit every case as a line of an ini file.
+
+    >>> ini_line({})
+    'devperf_tolerance ='
+    """
+    words = [f"{metric}={percent:g}%" for metric, percent in recommended(noises).items() if percent > 0]
+    return " ".join(("devperf_tolerance =", *words))
+
+
+def _rows(case_id: str, several: Sequence[Noise]) -> list[Row]:
+    return [
+        (
+            case_id if at == 0 else "",
+            each.metric,
+            format_value(each.centre, each.unit),
+            format_percent(each.starts_pct),
+            format_percent(each.runs_pct),
+            format_percent(each.spread_pct),
+            f"{each.suspects} of {each.comparisons}",
+            f"{each.false_alarms} of {each.comparisons}",
+            format_percent(each.detectable_pct),
+            f"{each.tolerance_pct:g} %",
+        )
+        for at, each in enumerate(several)
+    ]
+
+
+def _alarms(every: Sequence[Noise]) -> str:
+    """Say how often unchanged code would have failed."""
+    comparisons = sum(each.comparisons for each in every)
+    alarms = sum(each.false_alarms for each in every)
+    repetitions = max(each.repetitions for each in every)
+    rate = f" ({100 * alarms / comparisons:.1f} %)" if comparisons else ""
+    return (
+        f"false alarms: {alarms} of {comparisons} comparisons{rate}; each of {repetitions} repetitions was held "
+        "against every other as if that had been saved, and a third one confirmed"
+    )
+
+
+def _blind(every: Sequence[Noise]) -> list[str]:
+    """Say which metrics a gate on this machine would watch in vain."""
+    blind = sum(1 for each in every if (each.detectable_pct or 0.0) > BLIND_PERCENT)
+    if not blind:
+        return []
+    return [
+        f"blind: {blind} of {len(every)} metrics would hide a change of {BLIND_PERCENT:g} %: "
+        "a quieter device, more process starts or more saved runs (--devperf-append) see less"
+    ]
