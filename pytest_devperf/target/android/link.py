@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_devperf.errors import TargetError
+from pytest_devperf.errors import CaseError, TargetError
 from pytest_devperf.target.android.adb import Attached, list_attached, make_client
 from pytest_devperf.target.android.stream import Stream, Timeout, lost
 from pytest_devperf.target.android.sync import Refused, fetch_file, send_file
@@ -23,6 +23,9 @@ SYNC_S = 30.0
 
 BACK_S = 6.0
 """How long a phone may take to come back after a drop: USB enumeration takes 2 to 4 s."""
+
+LONGEST_BYTES = 0xFFFF
+"""adb counts a request's bytes in four hexadecimal digits (AOSP: packages/modules/adb/SERVICES.TXT)."""
 
 STATES_OF_LOSS = (OSError, EOFError, ValueError, Timeout)
 """What a dropped link looks like, apart from adbutils' own errors."""
@@ -90,11 +93,49 @@ class Link:
         return self._trying(lambda: self._pull(remote), doing=doing, again=True)
 
     @property
+    def serial(self) -> str:
+        """What adb calls it: for commands of this machine that must reach the same phone, never stored."""
+        return self._serial
+
+    @property
+    def server_port(self) -> int:
+        """Port of the adb server that knows it."""
+        return int(self._client.port)
+
+    def reverse(self, port: int) -> None:
+        """Let the phone reach a port of this machine's loopback under the same number; it ends with the link.
+
+        Raises:
+            TargetError: The phone refused, or went away.
+        """
+        self._order(f"reverse:forward:tcp:{port};tcp:{port}", doing="opening a way back to this machine")
+
+    def end_reverse(self, port: int) -> None:
+        """Close that way again.
+
+        Raises:
+            TargetError: There is none, or the phone went away.
+        """
+        self._order(f"reverse:killforward:tcp:{port}", doing="closing the way back to this machine", again=False)
+
+    @property
     def packets(self) -> bool:
         """Whether the phone speaks the shell protocol (Android 7 and later)."""
         return "shell_v2" in self._known_features()
 
     # -- below -----------------------------------------------------------------------------------
+
+    def _order(self, order: str, *, doing: str, again: bool = True) -> None:
+        """Have the phone's daemon do something, and see that it did."""
+
+        def give() -> None:
+            connection = self._service(order, SCRIPT_S)
+            try:
+                connection.check_okay()
+            finally:
+                connection.close()
+
+        self._trying(give, doing=doing, again=again)
 
     def _script(self, text: str, timeout_s: float) -> Finished:
         marker = f"@@END-{secrets.token_hex(4)}"
@@ -119,6 +160,11 @@ class Link:
 
         Not by adbutils' own device: that leaves its socket open where the phone is gone.
         """
+        if len(name.encode()) > LONGEST_BYTES:
+            raise CaseError(
+                f"a command line of {len(name.encode())} bytes is more than adb carries ({LONGEST_BYTES})",
+                "put long arguments into a file and push it",
+            )
         phone = self._attached()
         connection = self._client.make_connection(timeout=timeout_s)
         try:

@@ -292,7 +292,7 @@ def start_model(
     try:
         _lay_out(model, schema, feed, setup, place)
         sampled = " ".join(quote(f"{name}={path}") for name, path in watch.items())
-        command = f"{environment()} {prefix} ./{RUNNER} serve {MANIFEST} {sampled}"
+        command = f"{environment()} {prefix} ./{RUNNER} attend {MANIFEST} {sampled}"
         talk = Talk(link, place.folder, command, name=Path(model.path).name)
         try:
             runner = ModelRunner(talk, place, link, surround)

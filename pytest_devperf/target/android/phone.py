@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_devperf.case.workload import Command, Model, Workload
+from pytest_devperf.case.workload import App, Command, Model, Workload
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.android.adb import choose, demand, list_attached, make_client, may_find_phones
@@ -25,6 +26,9 @@ from pytest_devperf.target.android.talk import Answer
 from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.device import Device
 from pytest_devperf.target.target import Clock, Runner, Survey, Witness
+
+if TYPE_CHECKING:
+    from pytest_devperf.target.wire import CaseReport, Task
 
 POLICY_FOLDER = "/sys/devices/system/cpu/cpufreq"
 
@@ -79,6 +83,8 @@ class AndroidTarget:
         self._start_khz: Mapping[str, int] = {}
         self._about: Answer | None = None
         self._env: dict[str, str | None] = {"os": self._identity.os, "driver": None, "ep": None, "sdk": None}
+        if affinity is not None:
+            self._env["affinity"] = affinity
         self.swept: str | None = None
         """What a crashed session had left changed and was undone, in words."""
 
@@ -103,6 +109,23 @@ class AndroidTarget:
     def link(self) -> Link:
         """The link to it, for what needs more than a target offers (apps, the collector)."""
         return self._link
+
+    def pin_as_baseline(self, *, pinned: bool | None) -> None:
+        """Under `pin_clocks="auto"`, hold the clocks iff a baseline had them held; before the phone is opened.
+
+        Args:
+            pinned: Whether they were held in the baseline; None: there is none, or nobody knows.
+        """
+        if self._pin_clocks == "auto" and pinned is False:
+            self._pin_clocks = "off"
+
+    def glance(self) -> Context:
+        """Read the sensors without changing anything on it."""
+        seen = self.see()
+        pinned = self._hold.pinned if self._open else None
+        return make_context(
+            seen, at_ns=self._clock.now_ns(), before=None, start_khz={}, pinned=pinned, anchor=None, env=dict(self._env)
+        )
 
     def open(self) -> None:
         """Undo leftovers, keep the screen on, hold the clocks; called again it does nothing.
@@ -212,8 +235,29 @@ class AndroidTarget:
                 policies=tuple(self._start_khz),
                 surround=self._witness,
             )
-        kind = "a Python call runs on the host alone" if not hasattr(workload, "platform") else "an app has its own way"
+        kind = "a Python call runs on the host alone" if not isinstance(workload, App) else "an app hosts its own cases"
         raise Unsupported(f"{kind}, not on {self.device.name}", "measure it with --devperf-target=host")
+
+    def host(self, app: App, task: Task, *, build: bool, tell: Callable[[str], None]) -> Iterator[CaseReport]:
+        """Start an app that hosts its own cases, give each case's report as it comes, end the app.
+
+        Args:
+            app: The app.
+            task: What it is asked to do.
+            build: Whether its `build` command runs first.
+            tell: Shows a sentence to the user.
+
+        Raises:
+            Unsupported: It is an app of another kind of phone.
+            CaseError: It is not there, or ended without a case that must come.
+            TargetError: The phone went away, or the app fell silent.
+        """
+        from pytest_devperf.target.android.app import host_app
+
+        if app.platform not in {None, "android"}:
+            raise Unsupported(f"{app.id} is an app for {app.platform}, and {self.device.name} is an Android phone")
+        self.open()
+        return host_app(app, task, self._link, build=build, tell=tell)
 
     def survey(self, workload: Model) -> Survey:
         """Read the model's own schema; the phone is not asked."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from shlex import quote
 
@@ -27,6 +28,10 @@ STORE_DAYS = 7
 
 PUSH_BYTES_PER_S = 1_000_000
 """Slowest link that is waited for: USB 2 carries 30 MB/s, a poor wireless link 1 MB/s."""
+
+
+SCRIPT_CHARACTERS = 10_000
+"""Length of one script: adb carries 64 KiB, each character may take four bytes, and there is a frame around it."""
 
 
 class Place:
@@ -86,9 +91,11 @@ class Place:
             )
 
     def _missing(self, hashes: set[str]) -> set[str]:
-        tests = "\n".join(f"[ -f {STORE}/{digest} ] && echo {digest}" for digest in sorted(hashes))
-        there = self._link.script(tests, doing="looking for files").output.split()
-        return hashes - set(there)
+        tests = [f"[ -f {STORE}/{digest} ] && echo {digest}" for digest in sorted(hashes)]
+        there: set[str] = set()
+        for script in scripts_of(tests):
+            there.update(self._link.script(script, doing="looking for files").output.split())
+        return hashes - there
 
     def _send(self, path: Path, digest: str) -> None:
         # Under another name until it is verified: an interrupted push must not pass for the file.
@@ -124,19 +131,18 @@ class Place:
 
     def _settle(self, files: dict[str, Path], hashes: dict[str, str]) -> None:
         """Link the files into the folder (copy where it cannot), with their permissions."""
-        lines = ["failed=0"]
         folders = {str(PurePosixPath(name).parent) for name in files} - {"."}
-        lines += [f"mkdir -p {quote(f'{self.folder}/{folder}')} || failed=1" for folder in sorted(folders)]
+        lines = [f"mkdir -p {quote(f'{self.folder}/{folder}')} || failed=1" for folder in sorted(folders)]
         for name in files:
             there, here = f"{STORE}/{hashes[name]}", quote(f"{self.folder}/{name}")
             lines.append(
                 f"touch -c {there}; ln -f {there} {here} 2>/dev/null || cp -f {there} {here} || failed=1; "
                 f"chmod {MODE:o} {here}"
             )
-        lines.append('[ "$failed" = 0 ]')
-        done = self._link.script("\n".join(lines), doing="laying files out")
-        if done.returncode != 0:
-            raise self._refusal(Path("the files"), _last(done.error_output or done.output))
+        for script in scripts_of(lines):
+            done = self._link.script(f'failed=0\n{script}\n[ "$failed" = 0 ]', doing="laying files out")
+            if done.returncode != 0:
+                raise self._refusal(Path("the files"), _last(done.error_output or done.output))
 
     def _refusal(self, path: Path, reason: str) -> TargetError:
         """Say why the phone refused a file: its own words say little, the free space says more."""
@@ -170,14 +176,36 @@ def parse_df(text: str) -> int | None:
     return int(values[column]) if len(values) > column and values[column].isdecimal() else None
 
 
+def scripts_of(lines: list[str], longest: int = SCRIPT_CHARACTERS) -> list[str]:
+    r"""Join lines to scripts of bounded length.
+
+    >>> scripts_of(["aaa", "bbb", "cc"], longest=7)
+    ['aaa\nbbb', 'cc']
+    """
+    scripts: list[str] = []
+    for line in lines:
+        if scripts and len(scripts[-1]) + 1 + len(line) <= longest:
+            scripts[-1] += "\n" + line
+        else:
+            scripts.append(line)
+    return scripts
+
+
 def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+        facts = path.stat()
+        return _hashed(path, facts.st_mtime_ns, facts.st_size)
     except OSError as error:
         raise CaseError(f"cannot read {path}: {error.strerror or error}", "check the path") from error
+
+
+@lru_cache(maxsize=256)
+def _hashed(path: Path, mtime_ns: int, size: int) -> str:  # noqa: ARG001 - they are the key: a changed file is read again
+    """Hash a file; a library of 20 MB and a model of 1 GB are read once per session, not once per start."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
     return digest.hexdigest()
 
 

@@ -46,6 +46,7 @@ class Talk:
             f"cd {folder} && echo $$ && exec {command} 2>{ERRORS}", doing=f"starting {name}"
         )
         self.pid = self._read_pid()
+        self._busy = True
 
     def ask(self, line: str, *, timeout_s: float) -> Answer:
         """Send one line and wait for its answer.
@@ -54,6 +55,7 @@ class Talk:
             CaseError: The program failed; its own words are told.
             TargetError: The phone went away, or no answer came in time.
         """
+        self._busy = True
         try:
             self._stream.write(line.encode() + b"\n")
         except OSError as error:
@@ -80,6 +82,7 @@ class Talk:
                     "give it less to do, or look for what holds the phone up",
                 ) from None
             except EOFError as error:
+                self._busy = False
                 raise self._ended(noise, error) from error
             except OSError as error:
                 raise lost(self._link.name, self._doing, error) from error
@@ -87,6 +90,7 @@ class Talk:
             if answer is None:
                 noise = line  # what was cut off by an error; the error itself follows
                 continue
+            self._busy = False
             if "error" in answer:
                 raise self._refused(answer["error"])
             return answer
@@ -102,7 +106,10 @@ class Talk:
         self._stream.close()
 
     def close(self) -> None:
-        """Let the program end: it does when its input does."""
+        """Let the program end: it does when its input does. One that is still at work (an interrupt) is ended."""
+        if self._busy:
+            self.kill()
+            return
         try:
             self._stream.write(b"quit\n")
             self._stream.read_all(time.monotonic() + BEGIN_S)

@@ -62,6 +62,22 @@ def test_a_pushed_folder_keeps_its_shape(target: AndroidTarget, tmp_path: Path) 
     assert samples == [12]
 
 
+def test_many_files_with_long_names_are_pushed_in_pieces(target: AndroidTarget, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(300):
+        (folder / f"{'ü' * 60} {number}").write_text(str(number % 5))
+
+    samples, _ = runs_of(target, Command(argv=("sh", "-c", "ls many | wc -l"), push=(str(folder),)))
+
+    assert samples == [300]
+
+
+def test_a_command_line_longer_than_adb_carries_is_refused(target: AndroidTarget) -> None:
+    with pytest.raises(CaseError, match="more than adb carries"):
+        runs_of(target, Command(argv=("echo", "1" * 70_000)))
+
+
 def test_arguments_reach_the_program_as_they_are(target: AndroidTarget) -> None:
     echo = "for each; do printf '<%s>' \"$each\"; done; echo; [ ! -e gone ]"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -192,6 +194,38 @@ def test_a_runner_that_is_killed_fails_its_case_with_a_clear_line(target: Androi
         target.link.script(f"kill -9 {runner.about['pid']}", doing="killing")
         with pytest.raises(CaseError, match=r"ended on Google Pixel 8 \(killed by signal 9\)"):
             runner.run(1, 1)
+
+
+def test_a_run_that_never_ends_is_ended(target: AndroidTarget, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_devperf.target.android.model.UNKNOWN_S", 1.0)
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, ModelRunner)
+        with pytest.raises(TargetError, match=r"gave no answer on Google Pixel 8 within 1 s and was ended"):
+            runner.run(1_000_000, 1000)
+        look = f"grep State /proc/{runner.about['pid']}/status; true"
+        state = target.link.script(look, doing="looking").output
+
+    assert state.strip() == "" or "Z" in state
+
+
+def test_an_interrupt_in_a_run_ends_the_program_at_once(target: AndroidTarget, model: Model) -> None:
+    pids: list[int] = []
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(target, model, pids)
+
+    state = target.link.script(f"grep State /proc/{pids[0]}/status; true", doing="looking").output.strip()
+    assert state == "" or "Z" in state
+
+
+def interrupted(target: AndroidTarget, model: Model, pids: list[int]) -> None:
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, ModelRunner)
+        pids.append(runner.about["pid"])
+        main = threading.main_thread().ident
+        timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
+        timer.start()
+        runner.run(1_000_000, 1000)
 
 
 def test_a_full_phone_says_so(switch_on: SwitchOn, reach: Reach, model: Model) -> None:

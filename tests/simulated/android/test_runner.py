@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,20 @@ def test_the_runner_ends_with_its_input(folder: Path) -> None:
     child.stdin.close()
 
     assert child.wait(10) == 0
+    child.stdout.close()
+
+
+def test_a_runner_on_a_leash_ends_in_the_middle_of_a_run_when_its_asker_has_gone(folder: Path) -> None:
+    child = subprocess.Popen(
+        [f"./{RUNNER}", "attend", "manifest.txt"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    assert child.stdin is not None
+    child.stdout.readline()
+    child.stdin.write(b"run 1000000 1000 0\n")
+    child.stdin.close()
+
+    assert child.wait(20) == -signal.SIGKILL
     child.stdout.close()
 
 

@@ -5,6 +5,7 @@
  *     devperf-runner serve MANIFEST [NAME=FILE]…  load, then one command per line of standard input; the files are
  *                                                 small ones of sysfs that are sampled while rounds run:
  *                                                   warm N · run ITERATIONS LOOPS ANCHORS · anchor N · outputs FOLDER · quit
+ *     devperf-runner attend MANIFEST [NAME=FILE]… serve, and end at once when standard input hangs up
  *     devperf-runner memory MANIFEST ITERATIONS   sizes, in a pass of its own
  *     devperf-runner anchor N                     the fixed kernel alone
  *
@@ -168,10 +169,10 @@ static int obey(char *line) {
     return 1;
 }
 
-static void serve(const char *path, int watched, char **watch) {
+static void serve(const char *path, int watched, char **watch, int leashed) {
     char line[4096];
     struct manifest *manifest = read_manifest(path);
-    watch_start(watched, watch); /* before the runtime starts threads: a fork copies only this one */
+    watch_start(watched, watch, leashed); /* before the runtime starts threads: a fork copies only this one */
     ort_open(manifest);
     load(manifest);
     while (fgets(line, sizeof line, stdin) != NULL && obey(line)) {}
@@ -209,9 +210,10 @@ int main(int count, char **argument) {
     say_open();
     if (strcmp(word, "about") == 0) about();
     else if (strcmp(word, "schema") == 0 && count == 3) schema(argument[2]);
-    else if (strcmp(word, "serve") == 0 && count >= 3) serve(argument[2], count - 3, argument + 3);
+    else if (strcmp(word, "serve") == 0 && count >= 3) serve(argument[2], count - 3, argument + 3, 0);
+    else if (strcmp(word, "attend") == 0 && count >= 3) serve(argument[2], count - 3, argument + 3, 1);
     else if (strcmp(word, "memory") == 0 && count == 4) memory(argument[2], strtoll(argument[3], NULL, 10));
     else if (strcmp(word, "anchor") == 0 && count == 3) anchors(strtoll(argument[2], NULL, 10));
-    else fail("usage", "devperf-runner about | schema MANIFEST | serve MANIFEST [NAME=FILE]... | memory MANIFEST N | anchor N");
+    else fail("usage", "devperf-runner about | schema MANIFEST | serve|attend MANIFEST [NAME=FILE]... | memory MANIFEST N | anchor N");
     return 0;
 }

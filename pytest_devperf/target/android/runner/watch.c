@@ -2,6 +2,7 @@
 #include "watch.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -51,16 +52,23 @@ static void look(struct watched *one) {
     one->reads++;
 }
 
-static void sample_forever(void) {
+/* Whether nobody holds the other end of standard input any more. */
+static int hung_up(void) {
+    struct pollfd input = {STDIN_FILENO, POLLRDHUP, 0};
+    return poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+static void sample_forever(int leashed) {
     struct timespec period = {0, PERIOD_NS};
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* never outlives the measurement */
     for (;;) {
+        if (leashed && hung_up()) kill(getppid(), SIGKILL);
         for (int i = 0; i < count; i++) look(&watched[i]);
         if (nanosleep(&period, NULL) != 0 || getppid() == 1) _exit(0);
     }
 }
 
-void watch_start(int given, char **watch) {
+void watch_start(int given, char **watch, int leashed) {
     watched = mmap(NULL, MOST_WATCHED * sizeof *watched, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (watched == MAP_FAILED) return;
     for (int i = 0; i < given && count < MOST_WATCHED; i++) {
@@ -70,9 +78,9 @@ void watch_start(int given, char **watch) {
         watched[count].name = watch[i];
         watched[count++].path = equals + 1; /* what may not be read stays out of the answer */
     }
-    if (count == 0) return;
+    if (count == 0 && !leashed) return;
     child = fork();
-    if (child == 0) sample_forever();
+    if (child == 0) sample_forever(leashed);
 }
 
 void watch_reset(void) {

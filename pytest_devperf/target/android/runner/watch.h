@@ -3,9 +3,11 @@
 #ifndef DEVPERF_WATCH_H
 #define DEVPERF_WATCH_H
 
-void watch_start(int count, char **watch); /* NAME=FILE each; none: nothing is started         */
-void watch_reset(void);                    /* forget the extremes: a round begins         */
-void watch_say(void);                      /* "watched":[{"name","least","most","reads"}] */
+/* NAME=FILE each. `leashed`: the child also ends the measurement when standard input hangs up, in the middle of a
+ * run too: a workstation that is gone leaves no phone at work. Neither: nothing is started. */
+void watch_start(int count, char **watch, int leashed);
+void watch_reset(void); /* forget the extremes: a round begins */
+void watch_say(void);   /* "watched":[{"name","least","most","reads"}] */
 void watch_stop(void);
 
 #endif
