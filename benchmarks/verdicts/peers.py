@@ -70,7 +70,7 @@ def criterion(base: Samples, now: Samples) -> bool:
     return bool(np.quantile(change, 0.025) > 0.01)
 
 
-def _mann_whitney(a: Samples, b: Samples, *, continuity: float) -> tuple[float, bool]:
+def mann_whitney(a: Samples, b: Samples, *, continuity: float) -> tuple[float, bool]:
     """Compute the two-sided p of the U test by its normal approximation with ties, and whether b is higher."""
     both = np.sort(np.concatenate([a, b]))
     sorted_a = np.sort(a)
@@ -95,7 +95,7 @@ def google_benchmark(base: Samples, now: Samples) -> bool:
 
     Source: google/benchmark, tools/gbench/report.py, `calc_utest`.
     """
-    p, higher = _mann_whitney(base.mean(axis=1), now.mean(axis=1), continuity=0.5)
+    p, higher = mann_whitney(base.mean(axis=1), now.mean(axis=1), continuity=0.5)
     return higher and p < 0.05
 
 
@@ -105,7 +105,7 @@ def asv(base: Samples, now: Samples) -> bool:
     Source: airspeed-velocity/asv, asv/statistics.py, `is_different`, and asv/commands/compare.py.
     """
     a, b = base.ravel(), now.ravel()
-    p, higher = _mann_whitney(a, b, continuity=0.0)
+    p, higher = mann_whitney(a, b, continuity=0.0)
     return higher and p < 0.002 and bool(np.median(b) > 1.1 * np.median(a))
 
 
