@@ -82,13 +82,33 @@ def _by_id(word: str, store: Store, shelves: Sequence[Shelf]) -> Sequence[Run]:
     if found:
         ids = ", ".join(run.id for run in found)
         raise UsageError(f"{word!r} is the beginning of several runs' ids ({ids})", "write more of it")
-    there = "; ".join(
-        dict.fromkeys(f"{each.label!r} of {each.device.kind} {each.device.fingerprint}" for each in shelves)
-    )
-    raise UsageError(
-        f"no label and no run is called {word!r} in {store}", f"there is {there}" if there else "the store is empty"
-    )
+    raise UsageError(f"no label and no run is called {word!r} in {store}", _listed(shelves))
 
 
 def _matching(word: str, store: Store, shelf: Shelf) -> Iterator[Run]:
     return (run for run in store.runs(shelf.device.fingerprint, shelf.label) if run.id.startswith(word))
+
+
+def device_shelves(store: Store, label: str, device: str | None) -> Sequence[Shelf]:
+    """Find the shelves of a label, of every device or of one.
+
+    Args:
+        store: Where runs are kept.
+        label: The label.
+        device: Beginning of a device's fingerprint; None: every device.
+
+    Raises:
+        UsageError: There is none; what there is is listed.
+    """
+    shelves = store.shelves()
+    found = [each for each in shelves if each.label == label and each.device.fingerprint.startswith(device or "")]
+    if found:
+        return found
+    there = _listed(shelves)
+    where = f" of a device {device}" if device else ""
+    raise UsageError(f"no label is called {label!r}{where} in {store}", there)
+
+
+def _listed(shelves: Sequence[Shelf]) -> str:
+    names = dict.fromkeys(f"{each.label!r} of {each.device.kind} {each.device.fingerprint}" for each in shelves)
+    return f"there is {'; '.join(names)}" if names else "the store is empty"

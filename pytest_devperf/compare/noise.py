@@ -134,9 +134,10 @@ def _judged(held: Sequence[tuple[Record, Measurement]], before: int, now: int, p
     (before_record, saved), (record, measured) = held[before], held[now]
     identity = record.run_context.anchor
     same_anchor = identity is not None and before_record.run_context.anchor == identity
-    others = [(now + step) % len(held) for step in range(1, len(held)) if (now + step) % len(held) != before]
+    others = [place for place in range(len(held)) if place not in {before, now}]
     if others:
-        again = held[others[0]][1]
+        # A confirmation follows closely: the repetition next to it in time, the later one first.
+        again = held[min(others, key=lambda place: (abs(place - now), now - place))][1]
         confirmation = Confirmation(
             process=again.process, samples_ns=again.samples_ns, samples=again.samples, anchor_ns=again.anchor_ns
         )

@@ -153,12 +153,13 @@ class Repeating(Campaign):
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
         """Write what the first run measured, then how the repetitions differ."""
         super().pytest_terminal_summary(terminalreporter)
-        from pytest_devperf.report import as_noise
+        from pytest_devperf.report.as_noise import render
 
         if not self.ledger.entries:
             return
         terminalreporter.section("devperf: noise of unchanged code", sep="-")
-        terminalreporter.write_line(as_noise.render(self.noises(), width=terminalreporter._tw.fullwidth))  # noqa: SLF001 - its width
+        width = terminalreporter._tw.fullwidth  # noqa: SLF001 - pytest tells it nowhere else
+        terminalreporter.write_line(render(self.noises(), width=width))
 
 
 def _again(entry: Entry, number: int) -> Repetition:

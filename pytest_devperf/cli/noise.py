@@ -1,0 +1,71 @@
+"""Tell how far saved runs of unchanged code stray from one another, and the tolerance that asks for.
+
+The runs of LABEL's newest generation are taken for unchanged code: pytest --devperf-save LABEL
+--devperf-append adds one. Every run is held against every other by the plugin's rule, as the saved run and
+as the new one, and the run next to it serves as the confirmation.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from pytest_devperf.cli.arguments import add_store
+from pytest_devperf.cli.find import device_shelves, store_at
+from pytest_devperf.cli.output import columns, say
+from pytest_devperf.compare.history import newest_generation
+from pytest_devperf.compare.noise import FEWEST, Noise, noise
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.errors import UsageError
+from pytest_devperf.record.record import Record, Run
+from pytest_devperf.report.as_noise import render
+from pytest_devperf.report.header import device_line
+
+NEWEST_RUNS = 30
+"""Runs that are held against one another: 30 make 870 pairs per metric, and older ones are of another season."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the label and where its runs are."""
+    parser.add_argument("label", metavar="LABEL", help="label whose runs are of unchanged code")
+    parser.add_argument("--device", metavar="FINGERPRINT", help="one device's runs alone (its beginning suffices)")
+    parser.add_argument("--all", action="store_true", help="the runs of every generation, not the newest one's alone")
+    add_store(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a table for every device, and the line for the ini file."""
+    store = store_at(arguments.store)
+    told = []
+    for shelf in device_shelves(store, arguments.label, arguments.device):
+        runs = store.runs(shelf.device.fingerprint, arguments.label, newest=not arguments.all)
+        chosen = list(runs if arguments.all else newest_generation(runs))[:NEWEST_RUNS]
+        if len(chosen) >= FEWEST:
+            told.append(
+                "\n".join((device_line(shelf.device), _described(chosen), "", render(_noises(chosen), width=columns())))
+            )
+    if not told:
+        raise UsageError(
+            f"{arguments.label} holds no two runs of one generation on one device",
+            "add runs of the same code with pytest --devperf-save LABEL --devperf-append, or give --all",
+        )
+    say("\n\n".join(told))
+    return 0
+
+
+def _noises(runs: Sequence[Run]) -> dict[str, tuple[Noise, ...]]:
+    """Sum the cases up, in the order of the newest run, oldest records first."""
+    records: dict[str, list[Record]] = {}
+    for each in runs:
+        for record in each.cases:
+            records.setdefault(record.id, []).append(record)
+    policy = Policy()
+    return {case_id: noise(held[::-1], policy) for case_id, held in records.items()}
+
+
+def _described(runs: Sequence[Run]) -> str:
+    """Say how many runs these are, of when, and of how many commits."""
+    times = sorted(each.taken_at for each in runs)
+    commits = {each.commit.id for each in runs if each.commit is not None and each.commit.id is not None}
+    of = f" of {len(commits)} commits" if len(commits) > 1 else ""
+    return f"{len(runs)} runs{of}, {times[0]} to {times[-1]}"
