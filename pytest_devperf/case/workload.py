@@ -87,6 +87,8 @@ class App:
     """Ids that must be reported; None: whatever comes."""
     timeout_s: float = 600.0
     """Longest wait for the next report."""
+    cwd: str | None = None
+    """Folder of this machine in which `build` and `launch` run; None: the current one."""
 
 
 Workload = Union[Call, Model, Command, App]

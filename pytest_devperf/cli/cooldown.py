@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pytest_devperf.cli.device import add_target, open_device
 from pytest_devperf.cli.output import say
 from pytest_devperf.measure.cooldown import CEILING_S, FLOOR_S, Cooling, cool, parse_cooldown
+from pytest_devperf.report.live import format_cooling
 from pytest_devperf.target.clock import SystemClock
 
 
@@ -39,23 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
         if last is not None:
             say(f"{target.device.name}: {format_cooling(last)}")
     return 1 if last is not None and last.timed_out else 0
-
-
-def format_cooling(step: Cooling) -> str:
-    """Say in one line how a wait stands."""
-    words = ["temperature unknown" if step.temp_c is None else f"{step.temp_c:.1f} °C"]
-    if step.slope_c_per_min is not None:
-        words.append(f"{step.slope_c_per_min:+.2f} °C/min")
-    words.append(f"{step.waited_s:.0f} s waited")
-    if step.done:
-        words.append("gave up: still warm" if step.timed_out else "cool")
-    else:
-        words.append(f"{step.left_s:.0f} s left at most")
-    if step.throttled:
-        words.append("throttling")
-    if step.charging and not step.settled:
-        words.append("charging keeps it warm")
-    return ", ".join(words)
 
 
 def _show(line: str) -> None:

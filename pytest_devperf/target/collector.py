@@ -9,8 +9,9 @@ from __future__ import annotations
 import queue
 import secrets
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import final
@@ -23,6 +24,9 @@ from pytest_devperf.target.wire import Begun, CaseReport, FinalReport, Task
 
 REFUSALS_KEPT = 20
 """Refusals remembered for a message; a client gone wrong may repeat itself for ever."""
+
+WATCH_S = 1.0
+"""How often the app is looked after while nothing comes."""
 
 END_S = 5.0
 """Longest wait for the server's end."""
@@ -98,12 +102,15 @@ class Collector:
         self._server.server_close()
         self._thread.join(END_S)
 
-    def reports(self, *, timeout_s: float, expected: Sequence[str] | None = None) -> Iterator[CaseReport]:
+    def reports(
+        self, *, timeout_s: float, expected: Sequence[str] | None = None, watch: Callable[[], None] | None = None
+    ) -> Iterator[CaseReport]:
         """Give each case's report as it comes, until the app says that it is through.
 
         Args:
             timeout_s: Longest wait for the next sign of the app.
             expected: Cases that must come.
+            watch: Called every second in which nothing came: looks after the app, and raises where it is gone.
 
         Raises:
             TargetError: The app fell silent.
@@ -112,7 +119,7 @@ class Collector:
         seen: set[str] = set()
         while True:
             try:
-                event = self._events.get(timeout=timeout_s)
+                event = self._next(timeout_s, watch)
             except queue.Empty:
                 raise TargetError(f"the app sent nothing for {timeout_s:g} s{self._last_seen()}", _SILENT) from None
             if event is None:
@@ -124,6 +131,18 @@ class Collector:
         if missing:
             why = f" ({self._reason})" if self._reason else ""
             raise CaseError(f"the app ended{why} without reporting {', '.join(missing)}", "see its own log")
+
+    def _next(self, timeout_s: float, watch: Callable[[], None] | None) -> CaseReport | Begun | None:
+        """Wait for what happens next."""
+        until_s = time.monotonic() + timeout_s
+        while True:
+            left_s = max(0.0, until_s - time.monotonic())
+            try:
+                return self._events.get(timeout=left_s if watch is None else min(left_s, WATCH_S))
+            except queue.Empty:
+                if watch is None or time.monotonic() >= until_s:
+                    raise
+            watch()
 
     def _last_seen(self) -> str:
         """Tell where the app was: the case it had begun, or why its requests were refused."""
@@ -139,7 +158,9 @@ class Collector:
     def tell_task(self) -> Task:
         """Tell the app what to do and what is done."""
         with self._lock:
-            return msgspec.structs.replace(self._task, done=tuple(self._done), begun=tuple(self._begun))
+            # What the task names as done from the start are cases that nobody waits for any more.
+            done = (*self._task.done, *self._done)
+            return msgspec.structs.replace(self._task, done=done, begun=tuple(self._begun))
 
     def begin(self, begun: Begun) -> bool:
         """Note that the app begins a case."""

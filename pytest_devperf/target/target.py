@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pytest_devperf.case.workload import Model, Workload
+from pytest_devperf.case.workload import App, Model, Workload
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.device import Device
+
+if TYPE_CHECKING:
+    from pytest_devperf.target.wire import CaseReport, Task
 
 
 class Clock(Protocol):
@@ -168,4 +171,24 @@ class Surveying(Protocol):
 
     def survey(self, workload: Model) -> Survey:
         """Read the model's own schema."""
+        ...
+
+
+@runtime_checkable
+class Hosting(Protocol):
+    """A target that runs apps which host their own cases."""
+
+    def host(self, app: App, task: Task, *, build: bool, tell: Callable[[str], None]) -> Iterator[CaseReport]:
+        """Start the app as one process start, give each case's report as it comes, end the app.
+
+        Args:
+            app: The app.
+            task: What it is asked to do; its `run` is fresh.
+            build: Whether the app's `build` command runs first.
+            tell: Shows a sentence to the user, who may have to start the app by hand.
+
+        Raises:
+            CaseError: The app is not there, or ended without a case that must come.
+            TargetError: The device went away, or the app fell silent.
+        """
         ...

@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING
 
 from pytest_devperf.case.workload import App, Command, Model, Workload
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
+from pytest_devperf.sensor.clock import capped
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.android.adb import choose, demand, list_attached, make_client, may_find_phones
 from pytest_devperf.target.android.affinity import format_mask, parse_cpus
 from pytest_devperf.target.android.command import start_command
 from pytest_devperf.target.android.identity import Identity, clusters, read_identity
 from pytest_devperf.target.android.link import Link
-from pytest_devperf.target.android.look import BRIEF, SCRIPT, Seen, deciding_c, make_context, parse_look, throttles
+from pytest_devperf.target.android.look import (
+    BRIEF,
+    SCRIPT,
+    Seen,
+    Start,
+    deciding_c,
+    make_context,
+    parse_look,
+    start_of,
+    throttles,
+)
 from pytest_devperf.target.android.model import describe, provider_words, start_model, survey
 from pytest_devperf.target.android.note import Notes
 from pytest_devperf.target.android.pin import Hold
@@ -80,7 +91,7 @@ class AndroidTarget:
         self._hold = Hold(self._link, self._clock, Notes(self._link, self._unit()), self.see)
         self._open = False
         self._before: Seen | None = None
-        self._start_khz: Mapping[str, int] = {}
+        self._start = Start()
         self._about: Answer | None = None
         self._env: dict[str, str | None] = {"os": self._identity.os, "driver": None, "ep": None, "sdk": None}
         if affinity is not None:
@@ -122,9 +133,15 @@ class AndroidTarget:
     def glance(self) -> Context:
         """Read the sensors without changing anything on it."""
         seen = self.see()
-        pinned = self._hold.pinned if self._open else None
+        pinned = self._holds(seen) if self._open else None
         return make_context(
-            seen, at_ns=self._clock.now_ns(), before=None, start_khz={}, pinned=pinned, anchor=None, env=dict(self._env)
+            seen,
+            at_ns=self._clock.now_ns(),
+            before=None,
+            start=self._start,
+            pinned=pinned,
+            anchor=None,
+            env=dict(self._env),
         )
 
     def open(self) -> None:
@@ -145,7 +162,7 @@ class AndroidTarget:
             raise UsageError(
                 words or f"{self.device.name} does not hold its clocks", "measure with --devperf-pin-clocks=auto or off"
             )
-        self._start_khz = self.see().clocks.max_khz
+        self._start = start_of(self.see())
 
     def close(self) -> None:
         """Undo what was changed on it; called again it does nothing.
@@ -180,8 +197,8 @@ class AndroidTarget:
             seen,
             at_ns=self._clock.now_ns(),
             before=before,
-            start_khz=self._start_khz,
-            pinned=self._hold.pinned,
+            start=self._start,
+            pinned=self._holds(seen),
             anchor=None if self._about is None else str(self._about["anchor"]),
             env=dict(self._env),
         )
@@ -219,7 +236,7 @@ class AndroidTarget:
                 workload,
                 self._link,
                 setup,
-                watch={policy: f"{POLICY_FOLDER}/{policy}/scaling_max_freq" for policy in self._start_khz},
+                watch={policy: f"{POLICY_FOLDER}/{policy}/scaling_max_freq" for policy in self._start.max_khz},
                 surround=self._surround,
                 prefix=self._prefix,
                 told=self._told,
@@ -232,7 +249,7 @@ class AndroidTarget:
                 self._link,
                 runner=self._anchor_runner(),
                 prefix=self._prefix,
-                policies=tuple(self._start_khz),
+                policies=tuple(self._start.max_khz),
                 surround=self._witness,
             )
         kind = "a Python call runs on the host alone" if not isinstance(workload, App) else "an app hosts its own cases"
@@ -297,6 +314,10 @@ class AndroidTarget:
         self._learn(setup)
         return setup.runner
 
+    def _holds(self, seen: Seen) -> bool:
+        """Tell whether the clocks are still held: a cap that rose again was taken away by somebody."""
+        return self._hold.pinned and not capped(seen.clocks.max_khz, self._start.max_khz)
+
     def _learn(self, setup: Setup) -> None:
         """Ask the runner once about its anchor kernel: every look tells it."""
         if self._about is None:
@@ -321,8 +342,8 @@ class AndroidTarget:
     def _witness(self, caps_khz: Mapping[str, int]) -> Witness:
         """Tell whether it throttled: by the lowest caps during the run, and by what it says right after it."""
         seen = self.see(brief=True)
-        lower = any(khz < self._start_khz.get(policy, khz) for policy, khz in caps_khz.items())
-        return Witness(throttled=True if lower else throttles(seen, self._start_khz), temp_c=deciding_c(seen))
+        lower = any(khz < self._start.max_khz.get(policy, khz) for policy, khz in caps_khz.items())
+        return Witness(throttled=True if lower else throttles(seen, self._start), temp_c=deciding_c(seen))
 
 
 def open_target(  # noqa: PLR0913 - as AndroidTarget
