@@ -38,6 +38,7 @@ class AwaitedRunner:
         self._call = call
         self._loop = loop
         self.tick_ns = call.tick_ns
+        self.loops = call.loops
 
     @classmethod
     @asynccontextmanager
