@@ -63,6 +63,12 @@ class Hosted(Entry):
         """The test's id with the case's name."""
         return f"{self.item.nodeid}[{self.name}]"
 
+    def wants_start(self, process: int) -> bool:
+        """Tell whether a further launch would add anything: loads and sizes need as many as there are."""
+        if process < self.processes and not self.logged and any(start.few for start in self.starts):
+            return True
+        return Entry.wants_start(self, process)
+
     def share_of_app(self, process: int, place: int) -> Share:
         """Tell what a later launch does: every start has its part of the rounds."""
         first = next(iter(self.stretches().values()), None)
