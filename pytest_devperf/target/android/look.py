@@ -31,6 +31,10 @@ KIB_PER_MB = 1000 / 1.024
 IDLE_FIELDS = (3, 4)
 """`idle` and `iowait` among the numbers of `/proc/stat` (kernel Documentation/filesystems/proc.rst)."""
 
+PROCESSORS = re.compile(r"cpu|gpu|npu|tpu|cluster|\b(big|mid|little)\b|isolate", re.IGNORECASE)
+"""Names of cooling devices that act on processors (kernel drivers/thermal: cpufreq_cooling, devfreq_cooling; Qualcomm's
+cpu-isolate)."""
+
 GUEST_FIELD = 8
 """From here on the numbers repeat parts of earlier ones."""
 
@@ -105,16 +109,39 @@ def deciding_c(seen: Seen) -> float | None:
     return seen.thermal.hottest_c("battery") if seen.thermal.state == "value" else None
 
 
-def throttles(seen: Seen, start_khz: Mapping[str, int]) -> bool | None:
-    """Tell whether the phone throttles: it says so, or a clock may go less high than when the session began.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """How the phone was when the session began, after its clocks were held: what later looks are judged against."""
 
-    The service alone is not believed: some vendors cap silently.
+    max_khz: Mapping[str, int] = field(default_factory=dict)
+    """Caps by policy. A cap alone says nothing: some vendors' idle default is below the hardware's highest."""
+    cooling: Mapping[str, int] = field(default_factory=dict)
+    """Cooling devices by name. A value alone says nothing: some stand at 100 all their lives."""
+
+
+def start_of(seen: Seen) -> Start:
+    """Keep of a look what later ones are judged against."""
+    return Start(max_khz=seen.clocks.max_khz, cooling=cooling_of(seen))
+
+
+def cooling_of(seen: Seen) -> dict[str, int]:
+    """Take the cooling devices that slow processors down; a modem's or a charger's say nothing of them."""
+    if seen.thermal.state != "value":
+        return {}
+    return {name: value for name, value in seen.thermal.cooling.items() if PROCESSORS.search(name)}
+
+
+def throttles(seen: Seen, start: Start) -> bool | None:
+    """Tell whether the phone throttles.
+
+    It says so, or a clock may go less high, or a processor's cooling device does more, than when the session
+    began. The service alone is not believed: some vendors cap silently.
     """
     said = seen.thermal.throttled
-    if said:
+    caps_known = bool(start.max_khz) and seen.clocks.state == "value"
+    colder = any(value > start.cooling.get(name, value) for name, value in cooling_of(seen).items())
+    if said or colder or (caps_known and capped(start.max_khz, seen.clocks.max_khz)):
         return True
-    if start_khz and seen.clocks.state == "value":
-        return True if capped(start_khz, seen.clocks.max_khz) else False if said is not None else None
     return said
 
 
@@ -123,7 +150,7 @@ def make_context(
     *,
     at_ns: int,
     before: Seen | None,
-    start_khz: Mapping[str, int],
+    start: Start,
     pinned: bool | None,
     anchor: str | None,
     env: Mapping[str, str | None],
@@ -134,7 +161,7 @@ def make_context(
         seen: The look.
         at_ns: When, by the session's clock.
         before: The look before it, for what only a difference tells.
-        start_khz: Caps when the session began (after pinning).
+        start: How the phone was when the session began.
         pinned: Whether we hold the clocks.
         anchor: Identity of the anchor kernel.
         env: Facts of software.
@@ -147,7 +174,7 @@ def make_context(
         at_ns=at_ns,
         temp_c=deciding_c(seen),
         temps_c=temps,
-        throttled=throttles(seen, start_khz),
+        throttled=throttles(seen, start),
         cur_khz=seen.clocks.cur_khz,
         max_khz=seen.clocks.max_khz,
         governor=seen.clocks.governor,

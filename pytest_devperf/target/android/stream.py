@@ -106,7 +106,7 @@ class Stream:
         self._socket.settimeout(left_s)
         try:
             chunk = self._socket.recv(CHUNK_BYTES)
-        except (TimeoutError, socket.timeout) as error:  # noqa: UP041 - two classes on Python 3.9 and before 3.10
+        except TimeoutError as error:
             raise Timeout from error
         if not chunk:
             self._ended = True

@@ -246,6 +246,20 @@ def test_a_phone_that_dies_gives_one_clear_error(
         run_for_long(target, model)
 
 
+def test_a_link_that_drops_and_comes_back_fails_the_case_it_broke_and_no_other(
+    switch_on: SwitchOn, reach: Reach, model: Model
+) -> None:
+    phone = switch_on()
+    target = reach(phone)
+    with target.start(model, 0) as runner:
+        phone.leave(0.5)
+        with pytest.raises(TargetError, match="Google Pixel 8 stopped answering while running"):
+            runner.run(5, 1)
+
+    with target.start(model, 1) as runner:
+        assert len(runner.run(5, 1)) == 5
+
+
 def run_for_long(target: AndroidTarget, model: Model) -> None:
     with target.start(model, 0) as runner:
         for _ in range(200):

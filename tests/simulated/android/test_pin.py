@@ -37,6 +37,16 @@ def test_clocks_are_held_and_let_go(switch_on: SwitchOn, reach: Reach) -> None:
     assert target.see().clocks.max_khz == before
 
 
+def test_clocks_that_somebody_lets_go_do_not_count_as_held(switch_on: SwitchOn, reach: Reach) -> None:
+    phone = switch_on()
+    target = reach(phone, pin_clocks="on")
+    target.open()
+
+    phone.change(pinned=False)
+
+    assert target.look().pinned is False
+
+
 def test_off_leaves_the_clocks_alone(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on()
     target = reach(phone)

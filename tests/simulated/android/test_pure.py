@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ from pytest_devperf.target.android.adb import STATES, Attached, choose, demand
 from pytest_devperf.target.android.affinity import parse_cpus
 from pytest_devperf.target.android.command import parse_end
 from pytest_devperf.target.android.identity import hash_unit
-from pytest_devperf.target.android.look import SCRIPT, Seen, parse_look, throttles
+from pytest_devperf.target.android.look import SCRIPT, Seen, Start, parse_look, start_of, throttles
 from pytest_devperf.target.android.note import Note, format_note, mine, parse_note
 from pytest_devperf.target.android.pin import why_not_pinned
 
@@ -59,7 +60,23 @@ def test_examples_in_docstrings_hold(module: str) -> None:
 def test_throttling_is_what_the_phone_says_or_a_lower_cap(
     status: int | None, khz: int | None, verdict: bool | None
 ) -> None:
-    assert throttles(seen(khz, status), {"policy0": 2000}) is verdict
+    assert throttles(seen(khz, status), Start(max_khz={"policy0": 2000})) is verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "verdict"),
+    [("thermal-cpufreq-0", 3, True), ("thermal-cpufreq-0", 100, False), ("modem", 900, False), ("battery", 900, False)],
+)
+def test_a_processors_cooling_device_that_does_more_than_at_the_start_is_throttling(
+    name: str, value: int, verdict: bool
+) -> None:
+    def look(now: int) -> Seen:
+        thermal = ThermalReading(state="value", status=0, cooling={name: now})
+        return replace(seen(2000), thermal=thermal)
+
+    begun = 100 if value == 100 else 1
+
+    assert throttles(look(value), start_of(look(begun))) is verdict
 
 
 def test_a_cap_counts_as_pinned_only_where_heat_does_not_explain_it() -> None:
