@@ -22,7 +22,7 @@ import msgspec
 import pytest
 
 from pytest_devperf.plugin.origin import ENVIRONMENT, HANDOVER_VARIABLE, PROCESS_VARIABLE, SYS_PATH
-from pytest_devperf.plugin.start import HANDOVER_VERSION, CaseStart, Handover, Role, Wanted
+from pytest_devperf.plugin.start import HANDOVER_VERSION, CaseStart, Handover, Role, Turns, Wanted
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.ledger import Entry
@@ -31,11 +31,27 @@ LAUNCH = """\
 import json, os, sys
 with open(os.environ["PYTEST_DEVPERF_HANDOVER"], encoding="ascii") as file:
     handover = json.load(file)
-sys.path[:] = handover["sys_path"]
+if handover["sys_path"] is None:
+    sys.path[:] = handover["lead"] + [place for place in sys.path if place]
+else:
+    sys.path[:] = handover["sys_path"]
 import pytest
 sys.exit(pytest.main(handover["args"]))
 """
 """Not `-m pytest`: that would put the working directory on `sys.path`, which the `pytest` script does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """An interpreter with what is installed for it."""
+
+    program: str = sys.executable
+    own_path: bool = False
+    """Whether it imports from its own places, not from this process's."""
+
+
+HERE = Environment()
+"""The environment of this process."""
 
 POLL_S = 0.5
 """How often the progress is looked at while a fresh interpreter measures; rarely, not to disturb it."""
@@ -67,6 +83,7 @@ def run_pass(
     role: Role,
     seed: int,
     on_event: Callable[[Mapping[str, Any]], None],
+    environment: Environment = HERE,
 ) -> dict[int, Found]:
     """Run cases in fresh interpreters until each has an outcome; one interpreter unless it dies.
 
@@ -77,6 +94,7 @@ def run_pass(
         role: What the start is for.
         seed: Seed of the order of cases.
         on_event: Hears of every event, as it is read.
+        environment: Whose interpreter it is.
 
     Returns:
         What was found, by the index of the entry.
@@ -84,10 +102,12 @@ def run_pass(
     found = {entry.index: Found() for entry in entries}
     waiting = list(entries)
     while waiting:
-        output = _run_interpreter(
-            config, waiting, process=process, role=role, seed=seed, found=found, on_event=on_event
-        )
-        left = [entry for entry in waiting if not _settled(found[entry.index])]
+        with tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True) as name:
+            job = Job(config=config, folder=Path(name), environment=environment)
+            job.hand_over(waiting, process=process, role=role, seed=seed)
+            _wait(job.spawn(process), job.events, found, on_event)
+            output = job.output
+        left = [entry for entry in waiting if not settled(found[entry.index])]
         died = [entry for entry in left if found[entry.index].begun]
         for entry in died:
             found[entry.index].died = output
@@ -100,34 +120,47 @@ def run_pass(
     return found
 
 
-def _settled(found: Found) -> bool:
+def settled(found: Found) -> bool:
+    """Tell whether a case needs no other interpreter."""
     return found.absent or found.start is not None
 
 
-def _run_interpreter(
-    config: pytest.Config,
-    entries: Sequence[Entry],
-    *,
-    process: int,
-    role: Role,
-    seed: int,
-    found: dict[int, Found],
-    on_event: Callable[[Mapping[str, Any]], None],
-) -> str:
-    """Run one interpreter to its end, note its events, and return what it printed."""
-    with tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One fresh interpreter's work: what it is told, and where it writes."""
+
+    config: pytest.Config
+    folder: Path
+    """A folder of its own."""
+    environment: Environment = HERE
+
+    @property
+    def events(self) -> Path:
+        """File that its events are written to, a JSON line each."""
+        return self.folder / "events.jsonl"
+
+    @property
+    def output(self) -> str:
+        """What it printed."""
+        return (self.folder / "output.txt").read_text(encoding="utf-8", errors="replace")
+
+    def hand_over(
+        self, entries: Sequence[Entry], *, process: int, role: Role, seed: int, turns: Turns | None = None
+    ) -> None:
+        """Write down what it shall do."""
         handover = Handover(
             version=HANDOVER_VERSION,
             parent_pid=os.getpid(),
-            args=[os.fspath(arg) for arg in config.invocation_params.args],
-            sys_path=list(SYS_PATH),
-            output=str(folder / "events.jsonl"),
-            basetemp=str(folder / "basetemp"),
+            args=[os.fspath(arg) for arg in self.config.invocation_params.args],
+            sys_path=None if self.environment.own_path else list(SYS_PATH),
+            lead=self._lead(),
+            output=str(self.events),
+            basetemp=str(self.folder / "basetemp"),
             process=process,
             role=role,
             shuffle_seed=seed,
-            randomly_seed=getattr(config.option, "randomly_seed", None),
+            randomly_seed=getattr(self.config.option, "randomly_seed", None),
+            turns=turns,
             wanted=[
                 Wanted(
                     index=entry.index,
@@ -139,29 +172,39 @@ def _run_interpreter(
                 for entry in entries
             ],
         )
-        path = folder / "handover.json"
-        path.write_text(json.dumps(msgspec.to_builtins(handover), default=str), encoding="ascii")
-        (folder / "events.jsonl").touch()
-        _wait(_spawn(config, path, folder / "output.txt", process), folder / "events.jsonl", found, on_event)
-        return (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
+        plain = json.dumps(msgspec.to_builtins(handover), default=str)
+        (self.folder / "handover.json").write_text(plain, encoding="ascii")
+        self.events.touch()
 
+    def _lead(self) -> list[str]:
+        """The working directory, where this process imports from it (`python -m pytest`); a script does not."""
+        here = os.path.realpath(self.config.invocation_params.dir)
+        first = SYS_PATH[0] if SYS_PATH else None
+        return [str(here)] if first is not None and os.path.realpath(first or here) == here else []
 
-def _spawn(config: pytest.Config, handover: Path, output: Path, process: int) -> subprocess.Popen[bytes]:
-    environment = {**ENVIRONMENT, HANDOVER_VARIABLE: str(handover), PROCESS_VARIABLE: str(process)}
-    # A fixed hash seed would measure one layout of every dictionary over and over.
-    for name in ("PYTEST_CURRENT_TEST", "PYTHONHASHSEED"):
-        environment.pop(name, None)
-    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing does
-    with output.open("wb") as file:
-        return subprocess.Popen(
-            [sys.executable, *flags, "-c", LAUNCH],
-            cwd=config.invocation_params.dir,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    def spawn(self, process: int) -> subprocess.Popen[bytes]:
+        """Start it."""
+        environment = {
+            **ENVIRONMENT,
+            HANDOVER_VARIABLE: str(self.folder / "handover.json"),
+            PROCESS_VARIABLE: str(process),
+        }
+        # A fixed hash seed would measure one layout of every dictionary over and over.
+        for name in ("PYTEST_CURRENT_TEST", "PYTHONHASHSEED"):
+            environment.pop(name, None)
+        if self.environment.own_path:
+            environment.pop("PYTHONHOME", None)
+        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing does
+        with (self.folder / "output.txt").open("wb") as file:
+            return subprocess.Popen(
+                [self.environment.program, *flags, "-c", LAUNCH],
+                cwd=self.config.invocation_params.dir,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
 
 def _wait(
@@ -171,7 +214,7 @@ def _wait(
     on_event: Callable[[Mapping[str, Any]], None],
 ) -> None:
     """Follow the events until the interpreter ends; end it where this process is told to end."""
-    with _terminable(), events.open("rb") as lines:
+    with terminable(), events.open("rb") as lines:
         try:
             running = True
             while running:
@@ -180,15 +223,15 @@ def _wait(
                     running = False
                 except subprocess.TimeoutExpired:
                     pass
-                for event in _new_events(lines):
-                    _note(event, found)
+                for event in new_events(lines):
+                    note(event, found)
                     on_event(event)
         except BaseException:
-            _end(interpreter)
+            end(interpreter)
             raise
 
 
-def _new_events(lines: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - a binary file
+def new_events(lines: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - a binary file
     """Read the whole lines that were written since the last time."""
     while True:
         place = lines.tell()
@@ -199,7 +242,8 @@ def _new_events(lines: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - a 
         yield json.loads(line)
 
 
-def _note(event: Mapping[str, Any], found: dict[int, Found]) -> None:
+def note(event: Mapping[str, Any], found: dict[int, Found]) -> None:
+    """Keep what an event says of its case."""
     case = found[event["index"]]
     if event["kind"] == "start":
         case.begun = True
@@ -210,7 +254,7 @@ def _note(event: Mapping[str, Any], found: dict[int, Found]) -> None:
         case.reports = event["reports"]
 
 
-def _end(interpreter: subprocess.Popen[bytes]) -> None:
+def end(interpreter: subprocess.Popen[bytes]) -> None:
     """End an interpreter and what it started."""
     if interpreter.poll() is not None:
         return
@@ -231,7 +275,7 @@ def _signal_group(interpreter: subprocess.Popen[bytes], number: int) -> None:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """Turn SIGTERM into an end of the session, so that the interpreter is ended too."""
 
     def stop(number: int, _frame: object) -> None:

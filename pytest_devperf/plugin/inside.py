@@ -21,6 +21,7 @@ from pytest_devperf.plugin.ledger import HandedOrders
 from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.place import prefixes_of
 from pytest_devperf.plugin.start import HANDOVER_VERSION, CaseStart, Handover, Wanted
+from pytest_devperf.plugin.turns import Baton
 
 NEUTRAL: dict[str, Any] = {
     # What the parent writes, it writes alone. `log_file=None` would fall back to the ini key.
@@ -106,6 +107,7 @@ class Inside:
         self._folders = {path for wanted in handover.wanted for path in _lineage(wanted.path)}
         self._meter: Meter | None = None
         follow_parent(handover.parent_pid)
+        self._baton = Baton(handover.turns) if handover.turns is not None else None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
@@ -137,6 +139,10 @@ class Inside:
         shuffle(items, self._handover.shuffle_seed)
         yield
         items[:] = [item for item in items if id(item) in chosen]
+        if self._baton is not None:
+            # Both sides of a pair run their cases in one order.
+            order = {wanted.index: place for place, wanted in enumerate(self._handover.wanted)}
+            items.sort(key=lambda item: order[chosen[id(item)].index])
         self._chosen = chosen
         present = {wanted.index for wanted in chosen.values()}
         for wanted in self._handover.wanted:
@@ -147,6 +153,8 @@ class Inside:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         """Run a case once and write down what came of it."""
         wanted = self._chosen[id(item)]
+        if self._baton is not None:
+            self._baton.wait("case", wanted.index)
         self._write({"kind": "start", "index": wanted.index})
         case = case_of(item, self._options, seed=0)
         orders = HandedOrders(case.id, self._handover.process, self._handover.role, wanted.shares)
@@ -156,13 +164,24 @@ class Inside:
             target_for=self._places.chooser(case),
             clock=self._places.clock,
             prefixes=prefixes_of(item.config),
-            use_anchor=not self._options.no_anchor,
+            use_anchor=not self._options.no_anchor and self._baton is None,
+            on_round=lambda _: self._after_round(wanted),
         )
         self._meter = meter
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         self._meter = None
         self._finish(item.config, wanted, meter.start, reports)
         return True
+
+    def _after_round(self, wanted: Wanted) -> None:
+        if self._baton is not None:
+            self._baton.wait("round", wanted.index)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Let the other side of a pair go on."""
+        if self._baton is not None:
+            self._baton.leave(_modules_below(session.config.rootpath, self._folders))
 
     def meter(self, item: pytest.Item) -> Meter | None:  # noqa: ARG002 - the parent's twin needs the item
         """Hand the running case its meter."""
@@ -190,6 +209,19 @@ def shuffle(items: list[pytest.Item], seed: int) -> None:
     for members in order:
         draw.shuffle(members)
     items[:] = [item for members in order for item in members]
+
+
+def _modules_below(folder: Path, tests: set[str]) -> list[str]:
+    """Name the modules that were imported from a folder: neither test files nor conftests, nothing installed."""
+    found = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or file in tests or name.rpartition(".")[2] == "conftest":
+            continue
+        path = Path(file)
+        if folder in path.parents and "site-packages" not in path.parts:
+            found.add(name)
+    return sorted(found)
 
 
 def _lineage(path: str) -> Sequence[str]:

@@ -23,7 +23,7 @@ Role = Literal["rounds", "solo", "all"]
 interpreter. `all`: everything in one process (`--devperf-processes=1`).
 """
 
-HANDOVER_VERSION = 1
+HANDOVER_VERSION = 2
 """Version of what travels between pytest's own process and a fresh interpreter."""
 
 
@@ -98,6 +98,16 @@ class Wanted(Struct):
     shares: dict[str, Share]
 
 
+class Turns(Struct):
+    """Where an interpreter that measures in turns with another one asks for its turn."""
+
+    host: str
+    port: int
+    secret: str
+    """Tells the asking interpreter from any other program of this machine."""
+    side: Literal["old", "new"]
+
+
 class Handover(Struct):
     """Everything a fresh interpreter is told."""
 
@@ -105,7 +115,8 @@ class Handover(Struct):
     parent_pid: int
     args: list[str]
     """pytest's command line, the parent's to the letter."""
-    sys_path: list[str]
+    sys_path: list[str] | None
+    """Where it imports from; None: its own environment's places."""
     output: str
     basetemp: str
     process: int
@@ -113,6 +124,9 @@ class Handover(Struct):
     shuffle_seed: int
     wanted: list[Wanted]
     randomly_seed: int | None = None
+    lead: list[str] = field(default_factory=list)
+    """Folders put before its own places where it keeps those: the working directory under `python -m pytest`."""
+    turns: Turns | None = None
 
 
 class Event(Struct):

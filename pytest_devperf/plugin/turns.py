@@ -1,0 +1,251 @@
+"""Two interpreters that measure in turns: only one of them ever runs, the other waits without using a CPU.
+
+Each asks for its turn before a case and after every round. The first round of a metric is taken to get
+ready and is not kept, so that what is paired lies close together in time.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from pytest_devperf.compare.paired import turns
+from pytest_devperf.plugin.fresh import HERE, Environment, Found, Job, end, new_events, note, settled, terminable
+from pytest_devperf.plugin.start import Turns
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_devperf.plugin.ledger import Entry
+
+OLD, NEW = "old", "new"
+
+SIDES = {"A": OLD, "B": NEW}
+"""Whose round each letter of an order is."""
+
+HOST = "127.0.0.1"
+
+POLL_S = 0.5
+"""How often it is looked whether a waited-for interpreter still lives."""
+
+SECRET_BYTES = 16
+
+
+class Baton:
+    """The measuring interpreter's end: asks for its turn and waits for it."""
+
+    def __init__(self, told: Turns) -> None:
+        # Connected before any test runs: some suites forbid themselves sockets.
+        self._socket = socket.create_connection((told.host, told.port))
+        self._answers = self._socket.makefile("rb")
+        self._say({"secret": told.secret, "side": told.side})
+
+    def wait(self, at: str, index: int) -> None:
+        """Ask for the turn before a `case` or after a `round` of it, and wait for it."""
+        self._say({"at": at, "index": index})
+        self._answers.readline()
+
+    def leave(self, modules: Sequence[str]) -> None:
+        """Say that nothing is left to run, and what was imported from the checkout."""
+        self._say({"at": "end", "modules": list(modules)})
+
+    def _say(self, message: Mapping[str, Any]) -> None:
+        self._socket.sendall(json.dumps(message).encode("ascii") + b"\n")
+
+
+@dataclass(slots=True, kw_only=True)
+class Pair:
+    """What a pair of process starts found, by the index of the entry."""
+
+    found: dict[str, dict[int, Found]]
+    """By side."""
+    modules: tuple[str, ...] = ()
+    """Modules that the old side imported from the checkout."""
+
+
+@dataclass(slots=True)
+class _Player:
+    """One side's interpreter, as it is seen from here."""
+
+    side: str
+    job: Job
+    process: subprocess.Popen[bytes]
+    found: dict[int, Found]
+    events: BinaryIO
+    at: tuple[str, int] | None = None
+    """Where it waits for its turn; None: it has ended."""
+    speaks: socket.socket | None = None
+    modules: tuple[str, ...] = ()
+    heard: bytearray = field(default_factory=bytearray)
+
+
+def run_pair(
+    config: pytest.Config,
+    entries: Sequence[Entry],
+    *,
+    pair: int,
+    old: Environment,
+    on_event: Callable[[Mapping[str, Any]], None],
+) -> Pair:
+    """Run cases in an interpreter of the old code and one of the new, round by round in turns.
+
+    Args:
+        config: pytest's configuration in this process.
+        entries: The cases, in the order in which both run them.
+        pair: Zero-based number of the pair; it decides the order of turns.
+        old: The environment that holds the old code.
+        on_event: Hears of the new side's events.
+    """
+    with ExitStack() as stack:
+        server = stack.enter_context(socket.create_server((HOST, 0)))
+        server.settimeout(POLL_S)
+        secret = secrets.token_hex(SECRET_BYTES)
+        stack.enter_context(terminable())
+        players = {}
+        for side, environment in ((OLD, old), (NEW, HERE)):
+            folder = tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True)
+            job = Job(config=config, folder=Path(stack.enter_context(folder)), environment=environment)
+            told = Turns(host=HOST, port=server.getsockname()[1], secret=secret, side=side)
+            # The order is the same on both sides, so no seed shuffles it.
+            job.hand_over(entries, process=pair + 1, role="rounds", seed=0, turns=told)
+            process = job.spawn(pair + 1)
+            stack.callback(end, process)
+            found = {entry.index: Found() for entry in entries}
+            players[side] = _Player(side, job, process, found, stack.enter_context(job.events.open("rb")))
+        game = _Game(players, server, secret, on_event, [entry.index for entry in entries])
+        game.play(turns(pair))
+        for player in players.values():
+            player.process.wait()
+            _read_events(player, on_event)
+        _bury(players)
+        return Pair(found={side: player.found for side, player in players.items()}, modules=players[OLD].modules)
+
+
+class _Game:
+    """The rule of turns."""
+
+    def __init__(
+        self,
+        players: Mapping[str, _Player],
+        server: socket.socket,
+        secret: str,
+        on_event: Callable[[Mapping[str, Any]], None],
+        order: Sequence[int],
+    ) -> None:
+        self._players = players
+        self._server = server
+        self._secret = secret
+        self._on_event = on_event
+        self._place = {index: place for place, index in enumerate(order)}
+
+    def play(self, order: str) -> None:
+        """Let both sides run to their end; rounds of the same case alternate in this order."""
+        self._meet()
+        old, new = self._players[OLD], self._players[NEW]
+        first, second = (old, new) if order[0] == "A" else (new, old)
+        while old.at is not None or new.at is not None:
+            if old.at == new.at and old.at is not None and old.at[0] == "round":
+                here = old.at
+                for letter in order:
+                    player = self._players[SIDES[letter]]
+                    if player.at == here:
+                        self._go(player)
+            if old.at == new.at:
+                self._go(first)
+                self._go(second)
+            else:
+                self._go(min((old, new), key=self._behind))
+
+    def _behind(self, player: _Player) -> tuple[int, int]:
+        """Sort by how far a side has come, so that the one behind catches up."""
+        if player.at is None:
+            return len(self._place), 0
+        return self._place[player.at[1]], 0 if player.at[0] == "case" else 1
+
+    def _meet(self) -> None:
+        """Wait until both sides have called, or ended without it."""
+        waiting = set(self._players)
+        while waiting:
+            try:
+                connection, _ = self._server.accept()
+            except TimeoutError:
+                waiting = {side for side in waiting if self._players[side].process.poll() is None}
+                continue
+            connection.settimeout(POLL_S)
+            hello = _Player("", *[None] * 4)  # type: ignore[arg-type] # only what it says is read
+            hello.speaks = connection
+            message = self._hear(hello)
+            side = message.get("side") if message is not None else None
+            if message is None or message.get("secret") != self._secret or side not in waiting:
+                connection.close()
+                continue
+            player = self._players[str(side)]
+            player.speaks, player.heard = connection, hello.heard
+            waiting.discard(player.side)
+        for player in self._players.values():
+            self._follow(player)
+
+    def _go(self, player: _Player) -> None:
+        """Give a side its turn, and wait until it asks for the next."""
+        if player.at is None or player.speaks is None:
+            return
+        try:
+            player.speaks.sendall(b"go\n")
+        except OSError:
+            player.at = None
+            return
+        self._follow(player)
+
+    def _follow(self, player: _Player) -> None:
+        message = self._hear(player)
+        _read_events(player, self._on_event)
+        if message is None or message["at"] == "end":
+            player.at = None
+            player.modules = tuple(message["modules"]) if message is not None else ()
+        else:
+            player.at = (message["at"], message["index"])
+
+    def _hear(self, player: _Player) -> dict[str, Any] | None:
+        """Read a side's next message; None where it has ended."""
+        while player.speaks is not None:
+            line, separator, rest = bytes(player.heard).partition(b"\n")
+            if separator:
+                player.heard = bytearray(rest)
+                message: dict[str, Any] = json.loads(line)
+                return message
+            try:
+                part = player.speaks.recv(65536)
+            except TimeoutError:
+                # A child of the test may hold the connection open beyond the interpreter's death.
+                if player.process is not None and player.process.poll() is not None:
+                    return None
+                continue
+            except OSError:
+                return None
+            if not part:
+                return None
+            player.heard += part
+        return None
+
+
+def _read_events(player: _Player, on_event: Callable[[Mapping[str, Any]], None]) -> None:
+    for event in new_events(player.events):
+        note(event, player.found)
+        if player.side == NEW:
+            on_event(event)
+
+
+def _bury(players: Mapping[str, _Player]) -> None:
+    """Keep the last words of an interpreter that did not finish its cases."""
+    for player in players.values():
+        for found in player.found.values():
+            if not settled(found):
+                found.died = player.job.output
