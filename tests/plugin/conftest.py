@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,11 +138,21 @@ class Suite:
         """Run on the virtual device."""
         return self.pytester.runpytest_inprocess("--devperf-target=virtual", *args)
 
-    def run_here(self, *args: str) -> pytest.RunResult:
-        """Run on this machine, in a process of its own; cautions of a busy machine are accepted."""
-        return self.pytester.runpytest_subprocess(
-            "-p", "no:randomly", "--devperf-cooldown=off", "--devperf-accept=contended", *args
-        )
+    def run_here(self, *args: str, plugins: Sequence[str] | None = ()) -> pytest.RunResult:
+        """Run on this machine, in a process of its own; cautions of a busy machine are accepted.
+
+        Args:
+            *args: Command line.
+            plugins: Other plugins to load: interpreters start faster without all that are installed.
+                None: those that are installed, as everywhere.
+        """
+        words: list[str] = []
+        if plugins is None:
+            words = ["-p", "no:randomly"]
+        else:
+            self.pytester._monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            words = [word for name in ("pytest_devperf.plugin", *plugins) for word in ("-p", name)]
+        return self.pytester.runpytest_subprocess(*words, "--devperf-cooldown=off", "--devperf-accept=contended", *args)
 
     def document(self, name: str = "run.json") -> dict[str, Any]:
         """Read a run document."""
