@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_devperf.compare.history import Baseline, BaselineRun
@@ -87,7 +87,9 @@ def check(record: Record, baseline: Baseline, policy: Policy) -> Gate:
         for slug in _refused(lead.cautions, kind, policy)
     ]
     refused += [f"{slug} ({cautions[slug]})" for slug in _refused(cautions, kind, policy)]
-    return Gate(runs=runs, refusal=", ".join(refused) or None, cautions=cautions, notes=notes)
+    slugs = _refused((*record.cautions, *lead.cautions, *cautions), kind, policy)
+    refusal = f"{', '.join(refused)}: {_remedy(slugs)}" if refused else None
+    return Gate(runs=runs, refusal=refusal, cautions=cautions, notes=notes)
 
 
 def unlike(record: Record, before: Record) -> str | None:
@@ -96,7 +98,10 @@ def unlike(record: Record, before: Record) -> str | None:
         return f"the workload is another ({_workload_difference(record, before)})"
     pinned, pinned_before = record.run_context.clock_state.pinned, before.run_context.clock_state.pinned
     if pinned is not None and pinned_before is not None and pinned != pinned_before:
-        return f"clocks were {_pinned(pinned_before)} in the baseline and are {_pinned(pinned)} now"
+        return (
+            f"clocks were {_pinned(pinned_before)} in the baseline and are {_pinned(pinned)} now: "
+            f"{_pin_remedy(record, pinned_before)}"
+        )
     now, then = record.iterations, before.iterations
     if now is not None and then is not None and now != then:
         return f"{then} iterations per round in the baseline, {now} now"
@@ -206,6 +211,22 @@ def _workload_difference(record: Record, before: Record) -> str:
 
 def _iterations(measurement: Measurement) -> int | None:
     return len(measurement.samples_ns[0]) if measurement.samples_ns else None
+
+
+def _remedy(slugs: Sequence[str]) -> str:
+    """Say what mends refusing cautions, and how they are accepted."""
+    mends = dict.fromkeys(CAUTIONS[slug].mends for slug in slugs if CAUTIONS[slug].mends)
+    accept = f"accept it with --devperf-accept={','.join(dict.fromkeys(slugs))}"
+    return "; ".join((*mends, accept))
+
+
+def _pin_remedy(record: Record, pinned_before: bool) -> str:  # noqa: FBT001 - the one thing that decides
+    """Say how clocks are brought to the state they had."""
+    if not pinned_before:
+        return "measure with --devperf-pin-clocks=off, or save a new baseline"
+    if "throttled" in record.cautions:
+        return "it throttled, let it cool down first, with --devperf-cooldown=auto"
+    return "measure with --devperf-pin-clocks=on, or save a new baseline"
 
 
 def _pinned(state: bool) -> str:  # noqa: FBT001 - the one thing it puts into words

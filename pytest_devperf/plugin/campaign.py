@@ -62,7 +62,10 @@ class Campaign:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is measured where, in which surroundings, with which seed."""
-        return self.screen.header()
+        try:
+            return self.screen.header()
+        except DevperfError as error:
+            raise pytest.UsageError(str(error)) from None
 
     def settle(self) -> bool:
         """Read the baselines, and tell phones how they were pinned before one is opened for measuring.
@@ -84,6 +87,21 @@ class Campaign:
         if isinstance(target, Pinning):
             target.pin_as_baseline(pinned=self.baselines.pinned(target.device))
 
+    def _open_phone(self) -> None:
+        """Open the phone that was named: what stands in its way is said before anything is measured.
+
+        Raises:
+            pytest.UsageError: It cannot be used as asked.
+        """
+        if self.options.target == "auto":
+            return
+        target = self.places.session_target()
+        if is_phone(target):
+            try:
+                target.look()
+            except DevperfError as error:
+                raise pytest.UsageError(str(error)) from None
+
     def _only_looks(self) -> bool:
         return bool(self.config.option.collectonly or getattr(self.config.option, "setupplan", False))
 
@@ -104,6 +122,7 @@ class Campaign:
         self.baselines.read()
         self.settle()
         self.keeper.check()
+        self._open_phone()
         for item, case in zip(items, cases, strict=True):
             key = (str(item.path), item.nodeid)
             nth = count[key] = count.get(key, -1) + 1

@@ -45,40 +45,74 @@ class Caution:
     """Whether it is only told on a host, unless the context is strict."""
     relative: bool = False
     """Whether only a comparison can see it."""
+    mends: str = ""
+    """What the user does about it, where it refuses."""
 
 
 CAUTIONS: Mapping[str, Caution] = {
     caution.slug: caution
     for caution in (
-        Caution(slug="throttled", words="the device throttled", refuses=True),
+        Caution(
+            slug="throttled",
+            words="the device throttled",
+            refuses=True,
+            mends="let it cool down first, with --devperf-cooldown=auto",
+        ),
         Caution(
             slug="throttled-outside",
             words="the machine throttled outside the timed rounds",
             refuses=True,
+            mends="let it cool down first, with --devperf-cooldown=auto",
             host_told=True,
         ),
         Caution(
-            slug="clock-capped", words="a frequency cap that the baseline did not have", refuses=True, relative=True
+            slug="clock-capped",
+            words="a frequency cap that the baseline did not have",
+            refuses=True,
+            mends="switch battery savers off and let it cool down, or save a new baseline",
+            relative=True,
         ),
         Caution(
-            slug="power-changed", words="mains power on one side, battery on the other", refuses=True, relative=True
+            slug="power-changed",
+            words="mains power on one side, battery on the other",
+            refuses=True,
+            mends="power it as it was for the baseline, or save a new one",
+            relative=True,
         ),
         Caution(
             slug="hot-start",
             words="the start temperature differs from the baseline's",
             refuses=True,
+            mends="let it cool down first, with --devperf-cooldown=auto or temp=C",
             host_told=True,
             relative=True,
         ),
-        Caution(slug="busy-host", words="other programs used the CPU before the run", refuses=True, host_told=True),
-        Caution(slug="contended", words="the measuring thread had to wait for a CPU", refuses=True),
-        Caution(slug="faked-sensors", words="somebody overrides the device's sensors", refuses=True),
-        Caution(slug="slept", words="the machine slept during a round", refuses=True),
-        Caution(slug="instrumented", words="the measuring thread was traced", refuses=True),
+        Caution(
+            slug="busy-host",
+            words="other programs used the CPU before the run",
+            refuses=True,
+            mends="end other programs first",
+            host_told=True,
+        ),
+        Caution(
+            slug="contended",
+            words="the measuring thread had to wait for a CPU",
+            refuses=True,
+            mends="end other programs, or keep CPUs free with --devperf-affinity",
+        ),
+        Caution(
+            slug="faked-sensors",
+            words="somebody overrides the device's sensors",
+            refuses=True,
+            mends="undo it with adb shell dumpsys battery reset and adb shell cmd thermalservice reset",
+        ),
+        Caution(slug="slept", words="the machine slept during a round", refuses=True, mends="keep the machine awake"),
+        Caution(slug="instrumented", words="the measuring thread was traced", refuses=True, mends="measure without it"),
         Caution(
             slug="provider-fell-back",
             words="nodes ran on another execution provider than in the baseline",
             refuses=True,
+            mends="name the baseline's with --devperf-provider",
             relative=True,
         ),
         Caution(slug="low-battery", words="the battery was low"),

@@ -1,0 +1,169 @@
+"""Whole sessions on a simulated phone behind one genuine adb server."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Loaded once here: pytester forgets what a suite imported, and would import it again for every one.
+import adbutils
+import onnxruntime  # noqa: F401 - as above
+
+import pytest_devperf.compare.compare
+import pytest_devperf.plugin.campaign
+import pytest_devperf.plugin.suites
+import pytest_devperf.simphone
+import pytest_devperf.store.folder
+import pytest_devperf.store.open
+import pytest_devperf.target.android.app
+import pytest_devperf.target.android.phone  # noqa: F401 - as above
+from pytest_devperf.errors import UsageError
+from pytest_devperf.simphone import AdbServer
+from pytest_devperf.simphone.server import adb_program
+from pytest_devperf.target.android.setup import FOLDER_VARIABLE
+
+TOOL = """\
+slow=1
+[ -n "$DEVPERF_SIM_SLOWDOWN" ] && read -r slow < "$DEVPERF_SIM_SLOWDOWN"
+awk -v n="$1" -v s="$slow" 'BEGIN { for (i = 0; i < n; i++) printf "%d\\n", (1000000 + (i % 5) * 2000) * s }'
+"""
+"""A program that measures itself: a millisecond, as much longer as the phone says."""
+
+APP = """\
+import json, os, sys, urllib.request
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+TOLD = {name: os.environ.get(f"DEVPERF_{name}") for name in ("COLLECTOR", "TOKEN", "RUN")}
+HOW = json.load(open(os.path.join(FOLDER, "app.json")))
+TOLD.update(HOW.get("told", {}))
+
+def send(method, path, body=None):
+    request = urllib.request.Request(TOLD["COLLECTOR"] + path, method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": "Bearer " + TOLD["TOKEN"]})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.loads(answer.read())
+
+task = send("GET", "/v1/run")
+with open(os.path.join(FOLDER, "launches.jsonl"), "a") as log:
+    log.write(json.dumps({**task, "environment": os.environ.get("SUITE")}) + "\\n")
+slow = float(open(os.environ["DEVPERF_SIM_SLOWDOWN"]).read())
+done = []
+for name, ns in HOW["cases"].items():
+    if name in task["done"] or task["only"] not in (None, name):
+        continue
+    if name in task["begun"]:
+        report = {"outcome": "failed", "reason": "the app died in this case"}
+    else:
+        send("POST", "/v1/begin", {"run": TOLD["RUN"], "case": name})
+        if name == HOW.get("dies_in"):
+            sys.exit(3)
+        rounds = [[int((ns + i % 5 * 1000) * slow) for i in range(task["iterations"])] for _ in range(task["rounds"])]
+        report = {"rounds_ns": {"latency": rounds}, "facts": {"size": HOW.get("size", 1)}}
+    report = {"run": TOLD["RUN"], "case": name, **report}
+    send("POST", "/v1/cases", report)
+    done.append(report)
+send("POST", "/v1/end", {"run": TOLD["RUN"], "cases": done})
+"""
+
+CONFTEST = """
+import json, pathlib, sys
+
+HERE = pathlib.Path(__file__).parent
+
+def pytest_devperf_simulated_phone(config, phone):
+    phone.install_app("com.example.bench", [sys.executable, str(HERE / "app.py")])
+    how = json.loads((HERE / "phone.json").read_text())
+    phone.slow_down(how.pop("slow", 1.0))
+    phone.change(**how)
+"""
+
+TEST_TOOL = """
+def test_tool(devperf):
+    devperf.command(["sh", "tool.sh", "{iterations}"], push=["tool.sh"])
+"""
+
+
+class Session:
+    """A user's folder, and sessions in it on a simulated phone."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path: Path = pytester.path
+        pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+        pytester.makeconftest(CONFTEST)
+        (self.path / "tool.sh").write_text(TOOL)
+        (self.path / "app.py").write_text(APP)
+        self.phone_is()
+        self.app_does(sort=1_000_000, decode=2_000_000)
+
+    def phone_is(self, **how: object) -> None:
+        """Say in which state the phone is switched on; `slow`: how many times as long work takes."""
+        (self.path / "phone.json").write_text(json.dumps(how))
+
+    def app_does(self, *, how: dict[str, object] | None = None, **cases: int) -> None:
+        """Say which cases the app has, and how long each takes in ns."""
+        (self.path / "app.json").write_text(json.dumps({"cases": cases, **(how or {})}))
+
+    @property
+    def launches(self) -> list[dict[str, Any]]:
+        """What each launch of the app was told."""
+        return [json.loads(line) for line in (self.path / "launches.jsonl").read_text().splitlines()]
+
+    def arguments(self, *args: str, target: str = "sim") -> list[str]:
+        """A short session: three rounds in one launch, without waits."""
+        short = ("--devperf-rounds=3", "--devperf-processes=1", "--devperf-iterations=10", "--devperf-cooldown=off")
+        return ["-p", "no:randomly", "--devperf", f"--devperf-target={target}", "--devperf-no-anchor", *short, *args]
+
+    def run(self, *args: str, target: str = "sim") -> pytest.RunResult:
+        """Run a short session."""
+        return self.pytester.runpytest_inprocess(*self.arguments(*args, target=target))
+
+    def cases(self, name: str = "run.json") -> dict[str, dict[str, Any]]:
+        """Read the cases of a run document's first run by their ids."""
+        document = json.loads((self.path / name).read_text(encoding="utf-8"))
+        return {case["id"]: case for case in document["runs"][0]["cases"]}
+
+    def saved(self) -> list[Path]:
+        """List the saved runs."""
+        return sorted((self.path / ".devperf").rglob("*.json"))
+
+
+@pytest.fixture(scope="session")
+def one_adb() -> Iterator[AdbServer]:
+    if not hasattr(socket, "AF_UNIX"):
+        pytest.skip("the simulated phone needs a POSIX system")
+    try:
+        adb_program()
+    except UsageError as error:
+        pytest.skip(str(error))
+    with AdbServer() as server:
+        yield server
+
+
+@pytest.fixture
+def session(pytester: pytest.Pytester, one_adb: AdbServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+    # Starting a server takes three seconds: one serves all sessions here.
+    monkeypatch.setattr("pytest_devperf.simphone.phone.AdbServer", lambda: nullcontext(one_adb))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
+    monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 0.5)
+    return Session(pytester)
+
+
+@pytest.fixture
+def tool(session: Session) -> Session:
+    session.pytester.makepyfile(test_tool=TEST_TOOL)
+    return session
+
+
+@pytest.fixture
+def app(session: Session) -> Session:
+    session.pytester.makepyfile(test_app="def test_app(devperf):\n    devperf.app('com.example.bench')\n")
+    return session

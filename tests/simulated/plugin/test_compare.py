@@ -1,0 +1,139 @@
+"""Sessions on a phone: saved, compared, refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+Session = Any
+"""The fixtures' own class; conftest files are not imported."""
+
+
+def test_a_run_on_a_phone_is_saved_and_compared_with_itself(tool: Session) -> None:
+    saving = tool.run("--devperf-save=base")
+    result = tool.run("--devperf-compare=base", "--devperf-json=run.json")
+
+    saving.stdout.fnmatch_lines(["devperf device: sim Google Pixel 8 (Tensor G3, *", "*1 measured; saved as base"])
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["devperf: 1 within noise; compared with base"])
+    case = tool.cases()["test_tool.py::test_tool"]
+    assert case["run_context"]["clock_state"]["pinned"] is True
+    assert case["run_context"]["clock_state"]["max_khz"]
+
+
+def test_a_header_names_model_soc_temperature_clocks_and_pin(tool: Session) -> None:
+    result = tool.run()
+
+    result.stdout.fnmatch_lines(
+        [
+            "devperf device: sim Google Pixel 8 (Tensor G3, *",
+            "devperf context: 2?.? °C, not throttled, clocks pinned, *MHz*",
+        ]
+    )
+
+
+def test_a_slower_workload_on_the_phone_is_a_confirmed_regression_of_its_test(tool: Session) -> None:
+    tool.run("--devperf-save=base")
+    tool.phone_is(slow=1.25)
+
+    result = tool.run("--devperf-compare=base")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*latency regressed: 1.7* -> 2.1* ms (+25.0 %)*confirmed*"])
+    result.assert_outcomes(failed=1)
+
+
+def test_a_comparison_leaves_the_clocks_alone_where_the_baseline_did(tool: Session) -> None:
+    tool.run("--devperf-save=base", "--devperf-pin-clocks=off")
+
+    result = tool.run("--devperf-compare=base", "--devperf-json=run.json")
+
+    assert result.ret == 0
+    assert tool.cases()["test_tool.py::test_tool"]["run_context"]["clock_state"]["pinned"] is False
+
+
+def test_pinned_is_never_compared_with_unpinned_and_the_remedy_is_named(tool: Session) -> None:
+    tool.run("--devperf-save=base", "--devperf-pin-clocks=off")
+
+    result = tool.run("--devperf-compare=base", "--devperf-pin-clocks=on")
+
+    assert result.ret == 1
+    flat = " ".join(result.stdout.str().split())
+    assert "clocks were not pinned in the baseline and are pinned now: measure with --devperf-pin-clocks=off" in flat
+
+
+@pytest.mark.parametrize(
+    ("mishap", "words"),
+    [("ignores-pinning", "accepts fixed-performance mode and does nothing"), ("refuses-pinning", "refuses")],
+)
+def test_clocks_that_must_be_held_and_cannot_be_end_the_session_before_anything_is_measured(
+    tool: Session, mishap: str, words: str
+) -> None:
+    result = tool.run("--devperf-pin-clocks=on", target=f"sim:pixel-tensor:{mishap}")
+
+    assert result.ret == 4
+    told = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert words in told
+    assert "Pixel 8" in told
+    assert "--devperf-pin-clocks=auto" in told
+
+
+def test_clocks_that_cannot_be_held_under_auto_are_told_and_recorded(tool: Session) -> None:
+    result = tool.run("--devperf-save=base", "--devperf-json=run.json", target="sim:pixel-tensor:ignores-pinning")
+
+    assert result.ret == 0
+    assert "Google Pixel 8 accepts fixed-performance mode and does nothing" in result.outlines[-2]
+    assert tool.cases()["test_tool.py::test_tool"]["run_context"]["clock_state"]["pinned"] is False
+
+
+def test_another_phone_is_another_baseline(tool: Session) -> None:
+    tool.run("--devperf-save=base")
+
+    result = tool.run("--devperf-compare=base", target="sim:motorola")
+
+    assert result.ret == 4
+    told = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert "no run under that label for" in told
+    assert "Pixel 8" in told
+
+
+def test_a_throttled_phone_is_not_compared_and_the_remedy_is_named(tool: Session) -> None:
+    tool.run("--devperf-save=base")
+    tool.phone_is(skin_c=52.0, battery_c=44.0)
+
+    result = tool.run("--devperf-compare=base")
+
+    assert result.ret == 1
+    flat = " ".join(result.stdout.str().split())
+    assert "1 INCOMPARABLE" in flat
+    assert "throttled" in flat
+    assert "--devperf-cooldown" in flat
+
+
+def test_a_phone_that_could_run_none_of_the_cases_fails_the_session(session: Session) -> None:
+    session.pytester.makepyfile("def test_call(devperf):\n    devperf(sorted, [3, 1])\n")
+
+    result = session.run()
+
+    assert result.ret == 1
+    result.assert_outcomes(skipped=1)
+
+
+def test_hostile_names_reach_the_phone_unharmed(session: Session) -> None:
+    folder = session.path / "it's a $(touch gone) ü"
+    folder.mkdir()
+    (folder / "test's.py").write_text("")
+    (session.path / "tool.sh").rename(folder / "to ol';&.sh")
+    (folder / "test_odd.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.parametrize('word', [\"a'b $(touch gone) | ; ü\"])\n"
+        "def test_odd(devperf, word):\n"
+        "    devperf.command(['sh', \"to ol';&.sh\", '{iterations}', word], push=[\"to ol';&.sh\"], environment={'W': word})\n"
+    )
+
+    result = session.run(str(folder / "test_odd.py"))
+
+    assert result.ret == 0
+    result.assert_outcomes(passed=1)
+    assert not list(session.path.rglob("gone"))
