@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote as encode
 
 from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.target.android.link import Link
+from pytest_devperf.target.android.manifest import format_manifest, parse_output, raw_bytes
 from pytest_devperf.target.android.place import Place
 from pytest_devperf.target.android.setup import LIBRARY, RUNNER, Setup
 from pytest_devperf.target.android.talk import Answer, Talk
@@ -50,18 +50,6 @@ PATIENCE = 20.0
 
 SLEPT_NS = 1_000_000
 """From 1 ms on the clocks' difference means sleep, not the time between two reads of them."""
-
-OPTIONS = frozenset(
-    {
-        "intra_op_num_threads",
-        "inter_op_num_threads",
-        "execution_mode",
-        "graph_optimization_level",
-        "enable_cpu_mem_arena",
-        "enable_mem_pattern",
-    }
-)
-"""Session options the runner knows, by onnxruntime's own names."""
 
 SUFFIXES = (".onnx",)
 
@@ -112,67 +100,6 @@ def survey(model: Model, *, version: str | None) -> Survey:
 def provider_words(model: Model) -> str:
     """Name the providers that are asked for, in order; the CPU's is always there."""
     return ",".join(dict.fromkeys((*(model.providers or ()), CPU)))
-
-
-def format_manifest(model: Model, arrays: Mapping[str, np.ndarray[Any, Any]], *, model_name: str) -> str:
-    """Write what the runner is to run.
-
-    Args:
-        model: The model.
-        arrays: Its inputs, in the order of the files `input0.raw`, ….
-        model_name: The model's file in the working folder.
-
-    Raises:
-        CaseError: A session option is not known on a phone.
-    """
-    lines = [["library", f"./{LIBRARY}"], ["model", f"./{model_name}"]]
-    for index, (name, array) in enumerate(arrays.items()):
-        shape = ",".join(map(str, array.shape)) or "-"
-        dtype = "string" if array.dtype.kind == "O" else array.dtype.name
-        lines.append(["input", name, dtype, shape, f"input{index}.raw"])
-    for name, value in model.session_options.items():
-        if "." in name:
-            lines.append(["config", name, str(value)])
-        elif name in OPTIONS:
-            lines.append(["option", name, getattr(value, "name", None) or str(value)])
-        else:
-            raise CaseError(
-                f"session option {name!r} is not known on a phone", f"there are {', '.join(sorted(OPTIONS))}"
-            )
-    settings = model.provider_options or ({},) * len(model.providers or ())
-    for provider, options in zip(model.providers or (), settings, strict=True):
-        lines.append(["provider", provider, *(word for pair in options.items() for word in map(str, pair))])
-    return "".join(" ".join(encode(word, safe="") or "%20" for word in line) + "\n" for line in lines)
-
-
-def raw_bytes(array: np.ndarray[Any, Any]) -> bytes:
-    """Lay an input out as the runner reads it: C order; texts each followed by a zero byte."""
-    if array.dtype.kind == "O":
-        return b"".join(str(text).encode() + b"\0" for text in array.ravel())
-    return array.tobytes()
-
-
-def parse_output(output: Answer, data: bytes) -> np.ndarray[Any, Any]:
-    """Read an output of the runner.
-
-    Args:
-        output: What the runner said of it: `dtype`, `shape`.
-        data: Its file.
-
-    Returns:
-        The array; element types that NumPy lacks come as their bytes.
-    """
-    import numpy as np
-
-    dtype, shape = str(output["dtype"]), tuple(output["shape"])
-    if dtype == "string":
-        return np.array([text.decode("utf-8", "replace") for text in data.split(b"\0")[:-1]], object).reshape(shape)
-    try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        kind, shape = np.dtype(np.uint16 if dtype == "bfloat16" else np.uint8), (-1,)
-    array: np.ndarray[Any, Any] = np.frombuffer(data, kind).reshape(shape).copy()
-    return array
 
 
 class ModelRunner:

@@ -15,11 +15,11 @@ from pytest_devperf.sensor.power import PowerReading
 from pytest_devperf.sensor.thermal import ThermalReading
 from pytest_devperf.target.android.adb import STATES, Attached, choose, demand
 from pytest_devperf.target.android.affinity import parse_cpus
-from pytest_devperf.target.android.command import parse_end
 from pytest_devperf.target.android.identity import hash_unit
 from pytest_devperf.target.android.look import SCRIPT, Seen, Start, parse_look, start_of, throttles
 from pytest_devperf.target.android.note import Note, format_note, mine, parse_note
 from pytest_devperf.target.android.pin import why_not_pinned
+from pytest_devperf.target.android.script import parse_end
 
 
 def seen(max_khz: int | None, status: int | None = 0) -> Seen:
@@ -37,7 +37,7 @@ def phone(serial: str = "A1", state: str = "device", model: str = "Pixel_8") -> 
     return Attached(serial=serial, state=state, model=model)
 
 
-@pytest.mark.parametrize("module", ["affinity", "command", "identity", "look", "note", "place"])
+@pytest.mark.parametrize("module", ["affinity", "script", "identity", "look", "note", "place"])
 def test_examples_in_docstrings_hold(module: str) -> None:
     result = doctest.testmod(importlib.import_module(f"pytest_devperf.target.android.{module}"))
 

@@ -1,0 +1,173 @@
+"""The script that starts a program on the phone, and what it says once the program has ended."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import quote
+
+from pytest_devperf.case.workload import Command
+from pytest_devperf.errors import CaseError
+from pytest_devperf.target.android.setup import RUNNER
+
+OUT, ERR, CAPS = ".devperf-out", ".devperf-err", ".devperf-caps"
+"""Files in the working folder: what the program prints stays on the phone until it has ended."""
+
+NO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""Names of environment variables a shell takes."""
+
+SAMPLE_S = "0.5"
+"""Pause of the sampler beside the program: a frequency cap lasts for seconds, each look starts one process."""
+
+PEAK_S = "0.05"
+"""Pause between two looks at the peak, in a pass of its own: the kernel keeps it, only the last rise can be missed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A start of the program that came to its end."""
+
+    returncode: int
+    cpu_ns: int | None = None
+    caps_khz: Mapping[str, int] = field(default_factory=dict)
+    peak_bytes: int | None = None
+    anchors_ns: tuple[int, ...] = ()
+
+
+def format_program(command: Command, *, iterations: int, warmup: int, process: int) -> str:
+    """Write the command line, everything quoted.
+
+    Raises:
+        CaseError: An argument or variable cannot stand in a command line.
+    """
+    pushed = {Path(source).name for source in command.push}
+    name = Path(command.argv[0]).name
+    program = f"$DEVPERF_HERE/{quote(name)}" if name in pushed else quote(_sound(command.argv[0]))
+    told = {
+        "DEVPERF_ITERATIONS": str(iterations),
+        "DEVPERF_WARMUP": str(warmup),
+        "DEVPERF_PROCESS": str(process),
+        **command.environment,
+    }
+    for variable in told:
+        if not NO_NAME.fullmatch(variable):
+            raise CaseError(f"{variable!r} is no name of an environment variable", "use letters, digits and _")
+    settings = " ".join(quote(_sound(f"{key}={value}")) for key, value in told.items())
+    arguments = " ".join(
+        quote(_sound(each.replace("{iterations}", str(iterations)).replace("{warmup}", str(warmup))))
+        for each in command.argv[1:]
+    )
+    return (
+        f'env LD_LIBRARY_PATH="$DEVPERF_HERE${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}" {settings} {program} {arguments}'
+    )
+
+
+def format_start(
+    program: str, *, folder: str, cwd: str | None, policies: Sequence[str], anchors: int, peak: bool
+) -> str:
+    """Write the script of one start: sampler, program, and what is known of it afterwards, in one round trip.
+
+    Args:
+        program: Its command line, quoted.
+        folder: Working folder of the process start.
+        cwd: Where the program runs; None: there.
+        policies: Frequency policies whose caps are sampled beside it.
+        anchors: How often the anchor is timed afterwards.
+        peak: Whether its peak memory is watched.
+    """
+    here = folder if cwd is None else quote(cwd)
+    lines = [
+        f"cd {folder} || exit 1",
+        "echo $$",
+        "DEVPERF_HERE=$PWD",
+        f"rm -f {OUT} {ERR} {CAPS}",
+        _sampler(policies),
+        f"( cd {here} && exec {program} ) >{OUT} 2>{ERR} </dev/null &",
+        "child=$!",
+        "trap 'kill -9 $child $sampler 2>/dev/null; exit 129' HUP TERM",
+        _peak_watch() if peak else "",
+        "wait $child; code=$?",
+        'echo; echo "@@times"; times',
+        "kill $sampler 2>/dev/null",
+        f'echo "@@caps"; cat {CAPS} 2>/dev/null',
+        'echo "@@peak $peak"',
+        f'echo "@@anchors"; ./{RUNNER} anchor {anchors}' if anchors else "",
+        'echo; echo "@@rc $code"',
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _sampler(policies: Sequence[str]) -> str:
+    """Keep the lowest cap of each policy in a file; the shell reads by itself, only `sleep` is a process."""
+    if not policies:
+        return "sampler="
+    reads = "\n".join(
+        f"if {{ read -r v < /sys/devices/system/cpu/cpufreq/{policy}/scaling_max_freq; }} 2>/dev/null; then\n"
+        f'  [ -z "${policy}" ] && {policy}=$v; [ "$v" -lt "${policy}" ] && {policy}=$v; fi'
+        for policy in policies
+    )
+    told = " ".join(f"{policy} ${policy}" for policy in policies)
+    loop = f"while kill -0 $$; do\n{reads}\necho {told} >{CAPS}; sleep {SAMPLE_S}; done"
+    return f"( {loop} ) </dev/null >/dev/null 2>&1 &\nsampler=$!"
+
+
+def _peak_watch() -> str:
+    return (
+        f"while kill -0 $child 2>/dev/null; do\n"
+        f'  while read -r key value unit; do [ "$key" = VmHWM: ] && peak=$value; done </proc/$child/status\n'
+        f"  sleep {PEAK_S}\ndone 2>/dev/null"
+    )
+
+
+def parse_end(text: str) -> Ended | None:
+    """Read what the script says after the program ended; None where it was cut off."""
+    found = re.search(r"^@@rc (\d+)\s*\Z", text.replace("\r", ""), re.MULTILINE)
+    if found is None:
+        return None
+    peak = re.search(r"^@@peak (\d+)", text, re.MULTILINE)
+    caps = re.search(r"^@@caps\r?\n((?:policy\d+ \d* ?)+)", text, re.MULTILINE)
+    return Ended(
+        returncode=int(found[1]),
+        cpu_ns=parse_times(text),
+        caps_khz={name: int(khz) for name, khz in re.findall(r"(policy\d+) (\d+)", caps[1])} if caps else {},
+        peak_bytes=int(peak[1]) * 1024 if peak else None,
+        anchors_ns=parse_anchors(text.rpartition("@@anchors")[2]) if "@@anchors" in text else (),
+    )
+
+
+def parse_times(text: str) -> int | None:
+    r"""Read the CPU time of ended children from the shell's `times`: its second line, in hundredths of a second.
+
+    >>> parse_times("@@times\n0m0.00s 0m0.01s\n0m1.50s 0m0.25s\n")
+    1750000000
+    """
+    lines = text.rpartition("@@times")[2].split("\n")[1:3]
+    spent = re.findall(r"(\d+)m\s*([\d.]+)s", lines[1]) if len(lines) == 2 else []  # noqa: PLR2004 - own and children's
+    if len(spent) != 2:  # noqa: PLR2004 - user and system
+        return None
+    # Less than the step of a hundredth of a second is not known, rather than nothing.
+    return round(sum(int(minutes) * 60 + float(seconds) for minutes, seconds in spent) * 1e9) or None
+
+
+def parse_anchors(text: str) -> tuple[int, ...]:
+    """Read the runner's answer; nothing where it is none."""
+    for line in text.splitlines():
+        if line.startswith("{"):
+            try:
+                return tuple(int(value) for value in json.loads(line)["anchor_ns"])
+            except (ValueError, KeyError, TypeError):
+                continue
+    return ()
+
+
+def _sound(text: str) -> str:
+    if "\0" in text:
+        raise CaseError(f"{text!r} holds a zero byte, which no command line can carry", "leave it out")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise CaseError(f"{text!r} is no valid text", "give it in UTF-8") from None
+    return text
