@@ -180,7 +180,7 @@ def test_a_case_that_never_measured_anything_is_counted_as_skipped(suite: Suite)
 # -- sessions that measure nothing -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan"])
+@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--setup-only"])
 def test_looking_at_a_suite_measures_nothing_and_says_so(two_cases: Suite, option: str) -> None:
     result = two_cases.run("--devperf-compare=nothing", option)
     assert result.ret == 0

@@ -12,6 +12,20 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Suite
 
+ANY_FACTS = """
+import numpy
+class Odd: pass
+def test_it(devperf, record_property):
+    record_property("odd", Odd())
+    devperf.workload(
+        shape=(1, 2), boxes=numpy.int64(3), scale=numpy.float32(0.5), where=pathlib.Path("x"),
+        table={(1, 2): 3}, names={"b", "a"}, data=b"ab", array=numpy.arange(3), odd=Odd, none=None,
+    )
+    devperf.record("share", numpy.float32(0.5))
+    devperf.record("count", numpy.int64(5))
+    devperf(work)
+"""
+
 SMALL = ("--devperf-rounds=3", "--devperf-iterations=5", "--devperf-warmup=0", "--devperf-processes=3")
 
 NOTE = """
@@ -64,7 +78,7 @@ def test_it(devperf, request, tmp_path):
     suite.ini("markers = mine: a marker of the suite's own")
     basetemp = suite.path / "temporary"
     result = _measure(
-        suite, f"--basetemp={basetemp}", "--import-mode=importlib", "-p", "no:doctest", "test_it.py", plugins=None
+        suite, f"--basetemp={basetemp}", "--import-mode=importlib", "-p", "no:doctest", plugins=None
     )
     assert result.ret == 0
     first, second, third = _notes(suite)
@@ -253,6 +267,40 @@ def test_an_interpreter_that_cannot_start_shows_what_it_said(suite: Suite) -> No
     assert result.ret == 1
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*process start 2 did not run*", "*--devperf-processes=1*", "*the port is taken*"])
+
+
+def test_facts_that_differ_between_starts_are_an_error(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        test_it=NOTE + "\ndef test_it(devperf):\n    devperf(work)\n    devperf.workload(boxes=START)\n"
+    )
+    result = _measure(suite)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*fact 'boxes' differs in every process start*"])
+
+
+def test_facts_and_properties_of_any_kind_survive_the_way_back(suite: Suite) -> None:
+    suite.pytester.makepyfile(test_it=NOTE + ANY_FACTS)
+    result = _measure(suite, "--devperf-save=base", "--junitxml=junit.xml")
+    assert result.ret == 0
+    result = _measure(suite, "--devperf-compare=base")
+    assert "INCOMPARABLE" not in suite.last_line(result)
+
+
+HOSTILE = ["x" * 300, "ünïcödé ☃", "a::b", "line\nbreak", "'quo\"ted'", "$(touch owned)", "[x]", "-k", "@f"]
+
+
+def test_ids_of_any_characters_are_found_again_in_a_fresh_interpreter(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        test_it=NOTE
+        + f"""
+@pytest.mark.parametrize("x", {list(range(len(HOSTILE)))}, ids={HOSTILE!r})
+def test_it(devperf, x): devperf(work)
+"""
+    )
+    result = _measure(suite, "--devperf-processes=2", "--devperf-rounds=2")
+    assert result.ret == 0
+    assert [case["metrics"][0]["process"] for case in suite.cases().values()] == [[0, 1]] * len(HOSTILE)
+    assert not list(suite.path.glob("*owned*"))
 
 
 # -- what belongs to the parent ----------------------------------------------------------------------

@@ -1,0 +1,113 @@
+"""A run that is ended keeps nothing, harms no baseline, and leaves no process behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Suite
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals as POSIX knows them")
+
+PATIENCE_S = 60.0
+"""A loaded machine takes seconds to start an interpreter."""
+
+WAITING = """
+import os, pathlib, time
+START = os.environ.get("PYTEST_DEVPERF_PROCESS", "first")
+def work(): pass
+def test_first(devperf): devperf(work)
+def test_waits(devperf):
+    devperf(work)
+    if START == {where!r}:
+        here = pathlib.Path(__file__).with_name("pid.txt")
+        here.with_suffix(".part").write_text(str(os.getpid()))
+        here.with_suffix(".part").rename(here)
+        time.sleep(120)
+"""
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def _until(condition) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+def _interrupted(suite: Suite, where: str, number: int) -> tuple[int, str, int]:
+    """Run, signal pytest's own process while a start waits; give exit code, output, the waiting pid."""
+    suite.pytester.makepyfile(test_it=WAITING.format(where=where))
+    words = ["--devperf-save=base", "--devperf-target=host", "--devperf-processes=2", "--devperf-rounds=2"]
+    words += ["--devperf-iterations=5", "--devperf-cooldown=off"]
+    plugins = ["-p", "pytest_devperf.plugin"]
+    output = suite.path / "output.txt"
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", *plugins, *words],
+            cwd=suite.path,
+            env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            _until(lambda: (suite.path / "pid.txt").exists() or process.poll() is not None)
+            assert process.poll() is None, output.read_text()
+            pid = int((suite.path / "pid.txt").read_text())
+            process.send_signal(number)
+            code = process.wait(PATIENCE_S)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    return code, output.read_text(), pid
+
+
+@pytest.mark.parametrize("where", ["first", "1"])
+def test_ctrl_c_saves_nothing_and_ends_with_pytests_own_code(suite: Suite, where: str) -> None:
+    code, output, pid = _interrupted(suite, where, signal.SIGINT)
+    assert code == pytest.ExitCode.INTERRUPTED
+    assert suite.saved() == []
+    assert "pending" in output
+    assert "saved as" not in output
+    _until(lambda: not _is_running(pid))
+
+
+def test_a_baseline_outlives_an_interrupted_save(suite: Suite) -> None:
+    suite.pytester.makepyfile(test_it="def work(): pass\ndef test_first(devperf): devperf(work)")
+    suite.run("--devperf-save=base")
+    before = {path: path.read_bytes() for path in suite.saved()}
+    conftest = suite.path / "conftest.py"
+    conftest.unlink()
+    _interrupted(suite, "1", signal.SIGINT)
+    assert {path: path.read_bytes() for path in suite.saved()} == before
+
+
+def test_a_terminated_run_ends_its_interpreters_and_saves_nothing(suite: Suite) -> None:
+    code, _, pid = _interrupted(suite, "1", signal.SIGTERM)
+    assert code == 128 + signal.SIGTERM
+    assert suite.saved() == []
+    _until(lambda: not _is_running(pid))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death at once")
+def test_an_interpreter_ends_with_a_parent_that_is_killed(suite: Suite) -> None:
+    code, _, pid = _interrupted(suite, "1", signal.SIGKILL)
+    assert code == -signal.SIGKILL
+    _until(lambda: not _is_running(pid))
+    assert suite.saved() == []
