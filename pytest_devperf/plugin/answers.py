@@ -49,11 +49,13 @@ def _phone_options(config: pytest.Config) -> dict[str, Any]:
 
 
 def _simulated(config: pytest.Config) -> AndroidTarget | None:
+    from pytest_devperf.target.android.adb import choose, list_attached, make_client
     from pytest_devperf.target.android.phone import AndroidTarget
 
     phone = places_of(config).simulated
     if phone is None:
         return None
+    choose(list_attached(make_client(phone.server_port)), phone.serial)  # says it where it may not be used
     return AndroidTarget(serial=phone.serial, server_port=phone.server_port, **_phone_options(config))
 
 

@@ -356,7 +356,8 @@ class Campaign:
     # -- the end --------------------------------------------------------------------------------------
 
     def _close(self, session: pytest.Session) -> None:
-        """Save, write, and fail the run where a gate did not hold."""
+        """Let go of devices, save, write, and fail the run where a gate did not hold."""
+        self.places.release()
         if not self.ledger.entries:
             return
         missing = self.baselines.missing(self.ledger, session)

@@ -67,9 +67,10 @@ class Places:
         self._machine: Machine | None = None
         self._targets: dict[str, Target] = {}
         self._ends = ExitStack()
+        self._closing: list[Closing] = []
         self.notes: list[str] = []
         """What the session has to be told about its targets: a phone that is not set up, leftovers undone."""
-        config.add_cleanup(self._ends.close)
+        config.add_cleanup(self._end)
 
     @cached_property
     def clock(self) -> Clock:
@@ -139,8 +140,21 @@ class Places:
             raise pytest.UsageError(str(error)) from None
         closing: object = target
         if isinstance(closing, Closing):
-            self._ends.callback(closing.close)
+            self._closing.append(closing)
         return target
+
+    def _end(self) -> None:
+        """Release devices, then switch simulated ones off."""
+        self.release()
+        self._ends.close()
+
+    def release(self) -> None:
+        """Undo what was changed on devices; one that is gone is told, and undone at the next start."""
+        while self._closing:
+            try:
+                self._closing.pop().close()
+            except DevperfError as error:  # noqa: PERF203 - each device is let go of, whatever became of the others
+                self.note(f"{error.what}: what was changed there is undone at the next start, or by devperf unpin")
 
     def session_target(self) -> Target:
         """The target that the session's own context is read from."""

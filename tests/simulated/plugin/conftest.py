@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 # Loaded once here: pytester forgets what a suite imported, and would import it again for every one.
-import adbutils
+import adbutils  # noqa: F401 - as above
 import onnxruntime  # noqa: F401 - as above
+import pytest
 
 import pytest_devperf.compare.compare
 import pytest_devperf.plugin.campaign
@@ -152,6 +150,7 @@ def one_adb() -> Iterator[AdbServer]:
 def session(pytester: pytest.Pytester, one_adb: AdbServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     # Starting a server takes three seconds: one serves all sessions here.
     monkeypatch.setattr("pytest_devperf.simphone.phone.AdbServer", lambda: nullcontext(one_adb))
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(one_adb.port))
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
     monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 0.5)
     return Session(pytester)

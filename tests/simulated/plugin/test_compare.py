@@ -129,7 +129,8 @@ def test_hostile_names_reach_the_phone_unharmed(session: Session) -> None:
         "import pytest\n"
         "@pytest.mark.parametrize('word', [\"a'b $(touch gone) | ; ü\"])\n"
         "def test_odd(devperf, word):\n"
-        "    devperf.command(['sh', \"to ol';&.sh\", '{iterations}', word], push=[\"to ol';&.sh\"], environment={'W': word})\n"
+        '    name = "to ol\';&.sh"\n'
+        "    devperf.command(['sh', name, '{iterations}', word], push=[name], environment={'W': word})\n"
     )
 
     result = session.run(str(folder / "test_odd.py"))

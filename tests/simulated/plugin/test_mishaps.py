@@ -1,0 +1,83 @@
+"""Whatever goes wrong with a phone: one clear error, nothing half-saved, other cases unharmed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+Session = Any
+"""The fixtures' own class; conftest files are not imported."""
+
+
+def flat(result: Any) -> str:
+    return " ".join((result.stdout.str() + result.stderr.str()).split())
+
+
+@pytest.mark.parametrize(
+    ("mishap", "words"),
+    [
+        ("dies-mid-push", "Google Pixel 8 stopped answering while pushing tool.sh"),
+        ("disk-full", "Google Pixel 8 has"),
+    ],
+)
+def test_a_phone_that_fails_fails_the_case_by_name_and_saves_nothing_good(
+    tool: Session, mishap: str, words: str
+) -> None:
+    (tool.path / "tool.sh").write_text("#" * 200_000 + "\n" + (tool.path / "tool.sh").read_text())
+    tool.pytester.makepyfile(test_ordinary="def test_ordinary():\n    pass\n")
+
+    result = tool.run("--devperf-save=base", target=f"sim:pixel-tensor:{mishap}")
+
+    assert result.ret == 1
+    result.assert_outcomes(failed=1, passed=1)
+    assert words in flat(result)
+
+
+def test_a_phone_that_dies_in_a_run_is_named_with_the_next_step(tool: Session) -> None:
+    (tool.path / "tool.sh").write_text("sleep 3\n" + (tool.path / "tool.sh").read_text())
+
+    result = tool.run("--devperf-save=base", target="sim:pixel-tensor:dies-mid-run")
+
+    assert result.ret == 1
+    assert "Google Pixel 8" in flat(result)
+    assert not [path for path in tool.saved() if '"passed"' in path.read_text()]
+
+
+def test_an_app_on_a_phone_that_comes_back_reports_all_the_same(app: Session) -> None:
+    result = app.run("--devperf-json=run.json", target="sim:pixel-tensor:offline-and-back")
+
+    assert result.ret == 0
+    assert len(app.cases()) == 2
+
+
+def test_an_unauthorized_phone_ends_the_session_before_anything_is_measured(tool: Session) -> None:
+    result = tool.run(target="sim:pixel-tensor:unauthorized")
+
+    assert result.ret == 4
+    assert "unlock" in flat(result)
+
+
+@pytest.mark.parametrize("mishap", ["thermal-override", "battery-faked"])
+def test_faked_sensors_are_measured_saved_with_a_warning_and_never_compared(tool: Session, mishap: str) -> None:
+    saving = tool.run("--devperf-save=base", target=f"sim:pixel-tensor:{mishap}")
+    result = tool.run("--devperf-compare=base", target=f"sim:pixel-tensor:{mishap}")
+
+    assert "saved, but will refuse comparison: faked-sensors" in flat(saving)
+    assert result.ret == 1
+    assert "--devperf-accept=faked-sensors" in flat(result)
+
+
+def test_a_phone_that_answers_slowly_is_measured_all_the_same(tool: Session) -> None:
+    result = tool.run(target="sim:pixel-tensor:slow")
+
+    assert result.ret == 0
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("spec", ["sim:nokia", "sim:pixel-tensor:eaten-by-dog", "android:NOSUCH"])
+def test_a_phone_that_is_not_there_ends_the_session(tool: Session, spec: str) -> None:
+    result = tool.run(target=spec)
+
+    assert result.ret == 4
+    assert not tool.saved()
