@@ -48,7 +48,7 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
             reason=reason,
             workload=_workload(first),
         )
-    metrics = _measurements(entry)
+    metrics = measurements_of(entry.starts, entry.confirming)
     main = next((metric for metric in metrics if metric.main), None)
     record = Record(
         id=entry.case.id,
@@ -107,17 +107,17 @@ def _workload(first: CaseStart | None) -> WorkloadRecord:
     )
 
 
-def _measurements(entry: Entry) -> tuple[Measurement, ...]:
+def measurements_of(starts: Sequence[CaseStart], confirming: Sequence[CaseStart] = ()) -> tuple[Measurement, ...]:
     """Every metric in the order in which the test measured it; the first time is the main one."""
-    timed = _by_metric(entry.starts)
-    confirmed = _by_metric(entry.confirming)
+    timed = _by_metric(starts)
+    confirmed = _by_metric(confirming)
     measurements = []
     for place, (name, (metric, stretches)) in enumerate(timed.items()):
         measurement = time_measurement(metric, stretches, main=place == 0)
-        if entry.confirming:
+        if confirming:
             measurement = with_confirmation(measurement, confirmed.get(name, (metric, []))[1])
         measurements.append(measurement)
-    return (*measurements, *_few_measurements(entry))
+    return (*measurements, *_few_measurements(starts, confirming))
 
 
 def _by_metric(starts: Sequence[CaseStart]) -> dict[str, tuple[Metric, list[Stretch]]]:
@@ -134,9 +134,9 @@ def _by_metric(starts: Sequence[CaseStart]) -> dict[str, tuple[Metric, list[Stre
     return found
 
 
-def _few_measurements(entry: Entry) -> list[Measurement]:
+def _few_measurements(starts: Sequence[CaseStart], confirming: Sequence[CaseStart]) -> list[Measurement]:
     found: dict[str, list[tuple[int, Metric, list[float], float | None]]] = {}
-    for start in entry.starts:
+    for start in starts:
         for few in start.few:
             found.setdefault(few.metric.name, []).append((start.process, few.metric, few.values, few.baseline))
     measurements = []
@@ -148,9 +148,7 @@ def _few_measurements(entry: Entry) -> list[Measurement]:
             [process for process, _, _, _ in rows],
             baseline=sorted(baselines)[len(baselines) // 2] if baselines else None,
         )
-        again = [
-            (start.process, few.values) for start in entry.confirming for few in start.few if few.metric.name == name
-        ]
+        again = [(start.process, few.values) for start in confirming for few in start.few if few.metric.name == name]
         if again:
             measurement = with_confirmation(
                 measurement, [values for _, values in again], [process for process, _ in again]

@@ -51,6 +51,10 @@ def _kind_of_campaign(options: Options) -> type[Campaign]:
         from pytest_devperf.plugin.repeat import Repeating
 
         return Repeating
+    if options.against is not None:
+        from pytest_devperf.plugin.against import Against
+
+        return Against
     from pytest_devperf.plugin.campaign import Campaign
 
     return Campaign

@@ -90,6 +90,7 @@ class Keeper:
         runs = self._runs(ledger)
         unfinished = len(ledger.unfinished)
         messages = list(self._messages)
+        compared_with = self._options.compare or self._options.against
         if unfinished and self._options.save is not None:
             messages.append(
                 f"NOT SAVED as {self._options.save}: {unfinished} cases were not finished, "
@@ -98,11 +99,11 @@ class Keeper:
         return Report(
             runs=tuple(run for run, _ in runs),
             target=self._options.target,
-            compared_with=self._options.compare,
+            compared_with=compared_with,
             saved=tuple(self._saved),
             messages=tuple(messages),
             closing=tuple(self._places.notes),
-            expected_false_alarms=_expected_false_alarms(ledger) if self._options.compare else None,
+            expected_false_alarms=_expected_false_alarms(ledger) if compared_with else None,
             pending=unfinished,
         )
 

@@ -98,6 +98,10 @@ class Wanted(Struct):
     shares: dict[str, Share]
 
 
+Side = Literal["old", "new"]
+"""Which code an interpreter runs."""
+
+
 class Turns(Struct):
     """Where an interpreter that measures in turns with another one asks for its turn."""
 
@@ -105,7 +109,7 @@ class Turns(Struct):
     port: int
     secret: str
     """Tells the asking interpreter from any other program of this machine."""
-    side: Literal["old", "new"]
+    side: Side
 
 
 class Handover(Struct):

@@ -19,16 +19,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pytest_devperf.compare.paired import turns
 from pytest_devperf.plugin.fresh import HERE, Environment, Found, Job, end, new_events, note, settled, terminable
-from pytest_devperf.plugin.start import Turns
+from pytest_devperf.plugin.start import Side, Turns
 
 if TYPE_CHECKING:
     import pytest
 
     from pytest_devperf.plugin.ledger import Entry
 
-OLD, NEW = "old", "new"
+OLD: Side = "old"
+NEW: Side = "new"
 
-SIDES = {"A": OLD, "B": NEW}
+SIDES: Mapping[str, Side] = {"A": OLD, "B": NEW}
 """Whose round each letter of an order is."""
 
 HOST = "127.0.0.1"
@@ -109,8 +110,9 @@ def run_pair(
         server.settimeout(POLL_S)
         secret = secrets.token_hex(SECRET_BYTES)
         stack.enter_context(terminable())
-        players = {}
-        for side, environment in ((OLD, old), (NEW, HERE)):
+        players: dict[str, _Player] = {}
+        environments: dict[Side, Environment] = {OLD: old, NEW: HERE}
+        for side, environment in environments.items():
             folder = tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True)
             job = Job(config=config, folder=Path(stack.enter_context(folder)), environment=environment)
             told = Turns(host=HOST, port=server.getsockname()[1], secret=secret, side=side)

@@ -188,9 +188,11 @@ def _flaws(run: Run, *, durations: bool) -> Iterator[str]:
     for case in run.cases:
         for metric in case.metrics:
             where = f"{metric.name} of case {case.id!r}"
-            for flaw in (*_row_flaws(metric), *(_row_flaws(metric.confirmation) if metric.confirmation else ())):
+            others = [each for each in (metric.confirmation, metric.against) if each is not None]
+            looks: list[Measurement | Confirmation] = [metric, *others]
+            for flaw in (each for held in looks for each in _row_flaws(held)):
                 yield f"{where} {flaw}"
-            if durations and not (_positive(metric) and (not metric.confirmation or _positive(metric.confirmation))):
+            if durations and not all(map(_positive, looks)):
                 yield f"{where} has a duration that is not a positive number"
 
 
@@ -224,7 +226,7 @@ def _whole_numbers(metric: dict[str, Any]) -> None:
     """Write whole nanoseconds as integers where the clock was read around every single call."""
     if metric["inner_loops"] not in {None, 1}:
         return
-    for held in (metric, metric["confirmation"] or {}):
+    for held in (metric, metric["confirmation"] or {}, metric["against"] or {}):
         if held.get("samples_ns"):
             held["samples_ns"] = [[int(ns) if ns == int(ns) else ns for ns in row] for row in held["samples_ns"]]
 

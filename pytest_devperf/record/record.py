@@ -79,6 +79,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     needs_s: float | None = None
     """The `max_time` in seconds that a too slow workload needs."""
     confirmation: Confirmation | None = None
+    against: Confirmation | None = None
+    """The old side of a comparison in turns, in the order its rounds or values were taken; never a baseline."""
     summary: Summary | None = None
 
 
@@ -157,6 +159,8 @@ class Record(Struct, frozen=True, kw_only=True):
 
     id: str
     suite: str = "quick"
+    sweep: str | None = None
+    """Group of configurations that are ranked among themselves."""
     outcome: Outcome = "passed"
     reason: str | None = None
     workload: WorkloadRecord

@@ -1,0 +1,102 @@
+"""The interpreter of an environment that holds old code: whether it can take part, found out beforehand."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pytest_devperf.plugin.fresh import Environment
+from pytest_devperf.plugin.origin import ENVIRONMENT
+from pytest_devperf.plugin.start import HANDOVER_VERSION
+
+PROBE = """\
+import json, sys
+sys.path[:] = [place for place in sys.path if place]
+found = {"python": ".".join(map(str, sys.version_info[:3]))}
+try:
+    import pytest
+    found["pytest"] = pytest.__version__
+    import pytest_devperf
+    found["devperf"] = pytest_devperf.__version__
+    from pytest_devperf.plugin.start import HANDOVER_VERSION
+    found["handover"] = HANDOVER_VERSION
+except ImportError as error:
+    found["missing"] = str(error)
+print(json.dumps(found))
+"""
+
+TIMEOUT_S = 60.0
+"""How long an interpreter may take to import two packages: a cold network file system takes half of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """An environment that can take part."""
+
+    environment: Environment
+    words: str
+    """Its Python and pytest, for people."""
+
+
+def probe(program: str, folder: Path) -> Probed:
+    """Find out whether an interpreter's environment can measure in turns with this one.
+
+    Args:
+        program: The interpreter, as it was given.
+        folder: What a relative path is relative to.
+
+    Raises:
+        pytest.UsageError: There is no such interpreter, or it lacks pytest or a pytest-devperf that understands ours.
+    """
+    option = f"--devperf-against={program}"
+    path = Path(os.path.expanduser(program))  # noqa: PTH111 - a path may hold a ~
+    path = path if path.is_absolute() else Path(folder, path)
+    if path.is_dir():
+        raise pytest.UsageError(f"{option} is a folder: give the interpreter in it (…/bin/python)")
+    if not path.is_file():
+        raise pytest.UsageError(f"{option}: there is no such interpreter; give the path of one (…/bin/python)")
+    found = _ask(option, path)
+    for name, words in (("pytest", "pytest"), ("devperf", "pytest-devperf"), ("handover", "pytest-devperf")):
+        if name not in found:
+            raise pytest.UsageError(
+                f"{option} (Python {found['python']}) has no usable {words} ({found.get('missing')}): "
+                f"{path} -m pip install {words}"
+            )
+    if found["handover"] != HANDOVER_VERSION:
+        raise pytest.UsageError(
+            f"{option} holds pytest-devperf {found['devperf']}, which speaks version {found['handover']} of what "
+            f"travels between interpreters, and this one speaks version {HANDOVER_VERSION}: install the same "
+            "pytest-devperf in both environments"
+        )
+    words = f"Python {found['python']}, pytest {found['pytest']} ({program})"
+    return Probed(environment=Environment(program=str(path), own_path=True), words=words)
+
+
+def _ask(option: str, path: Path) -> dict[str, str | int]:
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONHOME"}
+    try:
+        with tempfile.TemporaryDirectory(prefix="devperf-") as folder:
+            asked = subprocess.run(
+                [str(path), "-c", PROBE],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        found: dict[str, str | int] = json.loads(asked.stdout.strip().rpartition("\n")[2])
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise pytest.UsageError(f"{option} does not run: {error}") from None
+    except ValueError:
+        lines = (asked.stderr or asked.stdout).strip().splitlines()
+        said = lines[-1] if lines else f"exit code {asked.returncode}, no output"
+        raise pytest.UsageError(f"{option} is no Python interpreter that works: {said}") from None
+    return found
