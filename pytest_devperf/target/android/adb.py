@@ -70,6 +70,16 @@ def make_client(server_port: int | None) -> Any:  # noqa: ANN401 - adbutils has 
     return adbutils.AdbClient(port=server_port) if server_port else adbutils.AdbClient()
 
 
+def demand_server(client: Any) -> None:  # noqa: ANN401 - adbutils has no types
+    """See that a server with a port of its own runs: where it does not, adbutils would start one on the usual port.
+
+    Raises:
+        ConnectionError: It does not.
+    """
+    if client.port != _default_port() and not _server_runs(client.port):
+        raise ConnectionError(f"no adb server answers on port {client.port}")
+
+
 def list_attached(client: Any) -> tuple[Attached, ...]:  # noqa: ANN401 - adbutils has no types
     """List what is attached, in whatever state.
 
@@ -79,6 +89,7 @@ def list_attached(client: Any) -> tuple[Attached, ...]:  # noqa: ANN401 - adbuti
     import adbutils
 
     try:
+        demand_server(client)
         infos = client.list(extended=True)
     except (adbutils.AdbError, OSError, EOFError, ValueError) as error:
         raise UsageError(

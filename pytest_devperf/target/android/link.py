@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_devperf.errors import CaseError, TargetError
-from pytest_devperf.target.android.adb import Attached, list_attached, make_client
+from pytest_devperf.errors import CaseError, TargetError, UsageError
+from pytest_devperf.target.android.adb import Attached, demand_server, list_attached, make_client
 from pytest_devperf.target.android.stream import Stream, Timeout, lost
 from pytest_devperf.target.android.sync import Refused, fetch_file, send_file
 
@@ -166,6 +166,7 @@ class Link:
                 "put long arguments into a file and push it",
             )
         phone = self._attached()
+        demand_server(self._client)
         connection = self._client.make_connection(timeout=timeout_s)
         try:
             # By number an answer takes half as long as by serial: no look-up of the device list.
@@ -195,7 +196,11 @@ class Link:
 
     def _attached(self) -> Attached:
         if self._phone is None:
-            found = next((phone for phone in list_attached(self._client) if phone.serial == self._serial), None)
+            try:
+                attached = list_attached(self._client)
+            except UsageError as error:  # the server was there a moment ago: this is a loss, not a wrong call
+                raise ConnectionError(error.what) from error
+            found = next((phone for phone in attached if phone.serial == self._serial), None)
             if found is None or not found.ready:
                 raise EOFError("it is not attached any more" if found is None else f"it is {found.state}")
             self._phone = found

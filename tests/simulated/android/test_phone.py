@@ -9,7 +9,7 @@ import pytest
 
 from pytest_devperf.case.workload import App, Call
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
-from pytest_devperf.simphone import PERSONALITIES, SimPhone
+from pytest_devperf.simphone import PERSONALITIES, AdbServer, SimPhone, simulated_phone
 from pytest_devperf.target.android.phone import AndroidTarget, is_set_up, open_target
 from pytest_devperf.target.target import Surveying, Target
 
@@ -165,6 +165,19 @@ def test_an_answer_that_is_cut_off_is_never_taken_for_a_whole_one(
 
     with pytest.raises(TargetError, match="cut"):
         AndroidTarget(serial=phone.serial, server_port=phone.server_port, clock=phone.clock)
+
+
+def test_a_server_that_is_gone_is_told_and_no_other_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(*_: object, **__: object) -> None:
+        pytest.fail("another server was started")
+
+    with AdbServer() as server, simulated_phone(server=server) as phone:
+        target = AndroidTarget(serial=phone.serial, server_port=server.port, clock=phone.clock)
+    monkeypatch.setattr("adbutils._adb.subprocess.run", start)
+    monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 0.5)
+
+    with pytest.raises(TargetError, match=r"stopped answering while reading its sensors \(.*no adb server answers"):
+        target.see()
 
 
 def test_a_simulated_phone_is_set_up_by_itself(target: AndroidTarget, setup: object) -> None:
