@@ -103,7 +103,7 @@ class Campaign:
                 raise pytest.UsageError(str(error)) from None
 
     def _only_looks(self) -> bool:
-        return bool(self.config.option.collectonly or getattr(self.config.option, "setupplan", False))
+        return bool(self.config.option.collectonly or getattr(self.config.option, "setuponly", False))
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Count what the user deselected; our own suite does not count."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import numbers
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import ModuleType
@@ -216,7 +217,8 @@ class Benchmark:
 
     def record(self, name: str, value: float, *, unit: str = "", better: Better = "lower") -> None:
         """Keep a value that the test found out itself; it is compared exactly unless a tolerance is given."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        given: object = value  # tests are seldom typed, and numbers of numpy's are no floats
+        if isinstance(given, bool) or not isinstance(given, numbers.Real) or not math.isfinite(given):
             raise CaseError(f"{self._case_id}: devperf.record({name!r}, {value!r}) is not a finite number")
         if better not in {"lower", "higher"}:
             raise CaseError(f"{self._case_id}: better={better!r}", "say 'lower' or 'higher'")
@@ -226,7 +228,7 @@ class Benchmark:
     def workload(self, **facts: Any) -> None:
         """State facts of the work done: another value next time makes the case incomparable."""
         if self._meter is not None:
-            self._meter.start.facts.update(facts)
+            self._meter.state(facts)
 
     @property
     def inputs(self) -> ModuleType:

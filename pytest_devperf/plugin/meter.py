@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.case import Case
-from pytest_devperf.case.fingerprint import describe_inputs, digest_inputs, fingerprint, named_inputs
+from pytest_devperf.case.digest import Digest
+from pytest_devperf.case.fingerprint import (
+    FINGERPRINT_DIGITS,
+    describe_inputs,
+    digest_inputs,
+    fingerprint,
+    named_inputs,
+)
 from pytest_devperf.case.plan import MIN_ITERATIONS, Plan
 from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
@@ -36,6 +43,7 @@ from pytest_devperf.metric import (
     start_metric,
     time_metric,
 )
+from pytest_devperf.plugin.fact import plain_fact
 from pytest_devperf.plugin.start import CaseStart, Few, Orders, Timed
 from pytest_devperf.sensor.instrument import read_instrument
 from pytest_devperf.target.target import Answering, Clock, Memory, Runner, Survey, Surveying, Target
@@ -179,6 +187,12 @@ class Meter:
         if not self.hosted:
             raise CaseError(f"{app.id} ended without reporting a case", "see docs/wire.md for what it has to post")
         return tuple(report.case for report in self.hosted)
+
+    def state(self, facts: Mapping[str, Any]) -> None:
+        """Write down facts of the work done; they must be the same in every start."""
+        for name, value in facts.items():
+            fact = self.start.facts[name] = plain_fact(value, self._prefixes)
+            self.start.digests[f"facts: fact {name!r}"] = Digest().of(fact).hex()[:FINGERPRINT_DIGITS]
 
     def record(self, name: str, value: float, *, unit: str, better: Better) -> None:
         """Keep a value that the test found out itself."""

@@ -77,9 +77,7 @@ def test_it(devperf, request, tmp_path):
     )
     suite.ini("markers = mine: a marker of the suite's own")
     basetemp = suite.path / "temporary"
-    result = _measure(
-        suite, f"--basetemp={basetemp}", "--import-mode=importlib", "-p", "no:doctest", plugins=None
-    )
+    result = _measure(suite, f"--basetemp={basetemp}", "--import-mode=importlib", "-p", "no:doctest", plugins=None)
     assert result.ret == 0
     first, second, third = _notes(suite)
     assert [first["start"], second["start"], third["start"]] == ["first", "1", "2"]

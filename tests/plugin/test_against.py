@@ -1,0 +1,188 @@
+"""Old and new code in turns: two environments, real interpreters."""
+
+from __future__ import annotations
+
+import sys
+import venv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Suite
+
+pytestmark = pytest.mark.slow
+
+OLD = """
+def work(n):
+    return sum(i * i for i in range(n))
+
+def same(n):
+    return sorted(range(n, 0, -1))
+"""
+
+NEW = OLD.replace("in range(n))", "in range(3 * n))") + "\ndef added(n):\n    return list(range(n))\n"
+
+CASES = """
+import measured
+
+def test_work(devperf):
+    devperf(measured.work, 3000)
+
+def test_same(devperf):
+    devperf.record("values", len(devperf(measured.same, 3000)), unit="")
+"""
+
+QUICK = ("--devperf-iterations=5", "--devperf-tolerance=60%", "-k")
+"""A busy machine's tests shall not depend on its mood: new code is three times as slow."""
+
+
+def environment(folder: Path, code: str | None) -> str:
+    """An environment that holds what this one holds, and some code."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    packages = next(folder.glob("lib*/python*/site-packages"))
+    places = [place for place in sys.path if "site-packages" in place]
+    lines = [f"import site; site.addsitedir({place!r})" for place in places]
+    (packages / "beside.pth").write_text("\n".join(lines) + "\n")
+    if code is not None:
+        (packages / "measured.py").write_text(code)
+    return str(folder / "bin" / "python")
+
+
+@pytest.fixture
+def two(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
+    """A suite whose old code lies in an environment; the new code is on the path of this one."""
+    suite.pytester.makepyfile(test_ab=CASES)
+    suite.pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = ignore\n")
+    suite.new = environment(suite.path.parent / f"{suite.path.name}-new", NEW)
+    suite.old = environment(suite.path.parent / f"{suite.path.name}-old", OLD)
+    monkeypatch.setattr(sys, "executable", suite.new)
+    return suite
+
+
+def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> None:
+    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work or same", "-v", "--devperf-json=run.json")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*test_work REGRESSED*",
+            "*test_same PASSED*",
+            "latency regressed: * (+*",
+            "*different: old code in turns: Python *",
+            f"devperf: 1 REGRESSED, 1 within noise; compared with {two.old}",
+        ]
+    )
+    (slow, same) = two.cases().values()
+    (latency,) = slow["metrics"]
+    assert latency["process"] == latency["against"]["process"] == [start for start in range(1, 7) for _ in range(4)]
+    (change,) = slow["comparison"]["changes"]
+    assert change["verdict"] == "regressed"
+    assert change["baseline"] < change["candidate"]
+    assert [change["metric"] for change in same["comparison"]["changes"]] == ["latency", "values"]
+
+
+def test_the_first_regression_ends_the_run_under_x(two: Suite) -> None:
+    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work or same", "-x", "--junitxml=junit.xml")
+    assert result.ret == 1
+    result.assert_outcomes(failed=1)
+    assert 'message="latency regressed' in (two.path / "junit.xml").read_text(encoding="utf-8")
+
+
+def test_a_test_that_the_old_code_fails_is_new(two: Suite) -> None:
+    two.pytester.makepyfile(
+        test_ab="""
+        import measured
+        def test_added(devperf):
+            devperf(measured.added, 3000)
+        """
+    )
+    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "added")
+    # Nothing at all was compared: that is never a pass.
+    assert result.ret == 1
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        ["*the test fails with the old code: AttributeError: module 'measured' has no attribute 'added'*"]
+    )
+    assert "1 NEW; NOTHING was compared with" in two.last_line(result)
+
+
+def test_code_that_both_sides_import_from_the_checkout_is_told(two: Suite) -> None:
+    (two.path / "measured.py").write_text(NEW)
+    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "same")
+    assert result.ret == 0
+    assert "the old side, too, imported measured from this checkout" in two.last_line(result)
+
+
+def test_an_interpreter_that_kills_itself_is_told_and_the_others_go_on(two: Suite) -> None:
+    two.pytester.makepyfile(
+        test_ab="""
+        import os
+        import measured
+        def test_dies(devperf):
+            if not hasattr(measured, "added"):
+                os._exit(3)
+            devperf(measured.same, 3000)
+        def test_same(devperf):
+            devperf(measured.same, 3000)
+        """
+    )
+    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "test")
+    assert result.ret == 0
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*the interpreter of the old code died in this case*"])
+    assert two.last_line(result).startswith("devperf: 1 NEW, 1 within noise")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "message"),
+    [
+        (lambda folder: "missing/python", "there is no such interpreter"),
+        (lambda folder: str(folder), "is a folder: give the interpreter in it"),
+        (lambda folder: _program(folder, "echo nonsense"), "is no Python interpreter that works: nonsense"),
+        (
+            lambda folder: _program(
+                folder,
+                f'exec {sys._base_executable} -S -c \'import json; print(json.dumps(dict(python="3.0", missing="No module named pytest")))\'',
+            ),
+            "has no usable pytest (No module named pytest)",
+        ),
+        (
+            lambda folder: _program(folder, 'echo \'{"python": "3.0", "pytest": "8", "missing": "no devperf"}\''),
+            "has no usable pytest-devperf",
+        ),
+        (
+            lambda folder: _program(
+                folder, 'echo \'{"python": "3.0", "pytest": "8", "devperf": "0.0.1", "handover": 0}\''
+            ),
+            "speaks version 0",
+        ),
+    ],
+)
+def test_an_interpreter_that_cannot_take_part_is_refused_before_anything_runs(
+    two_cases: Suite, prepare, message: str
+) -> None:
+    result = two_cases.run(f"--devperf-against={prepare(two_cases.path)}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in result.stderr.str()
+    assert "passed" not in result.stdout.str()
+
+
+def _program(folder: Path, script: str) -> str:
+    path = folder / "old-python"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize("other", ["--devperf-compare=base", "--devperf-save=base"])
+def test_turns_and_saved_runs_do_not_go_together(two_cases: Suite, other: str) -> None:
+    result = two_cases.run("--devperf-against=python", other)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--devperf-against=python measures in turns*leave *out*"])
+
+
+def test_a_case_on_another_device_is_told_that_there_is_no_old_code(two_cases: Suite) -> None:
+    result = two_cases.run(f"--devperf-against={sys.executable}")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*virtual one runs no Python of another environment: use devperf.paired there*"])
