@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,13 +44,26 @@ def store_of(config: pytest.Config, options: Options) -> Store:
 class Baselines:
     """What cases are compared with, by device."""
 
-    def __init__(self, config: pytest.Config, options: Options, places: Places) -> None:
+    def __init__(
+        self, config: pytest.Config, options: Options, places: Places, *, devices: Sequence[Device] | None = None
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            config: pytest's configuration.
+            options: The session's options.
+            places: The session's targets.
+            devices: Its devices; None: those of its targets.
+        """
         self._config = config
         self._options = options
         self._places = places
         self._runs: list[Run] = []
         self._by_device: dict[str, Mapping[str, Baseline]] = {}
         self._is_read = False
+        self._named_devices = devices
+        self.lenient = False
+        """Whether a device without any baseline is fine: all its cases are new."""
 
     def read(self) -> None:
         """Read the baseline of every device of the session.
@@ -68,10 +81,20 @@ class Baselines:
                 self._read_label(self._options.compare, devices)
         except DevperfError as error:
             raise pytest.UsageError(str(error)) from None
+        except pytest.UsageError:
+            if not self.lenient:
+                raise
         self._is_read = True
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any baseline to compare with."""
+        return any(self._by_device.values())
 
     def _devices(self) -> list[Device]:
         """Devices of the session; one that `auto` may turn out to use is among them."""
+        if self._named_devices is not None:
+            return list(self._named_devices)
         target = self._places.session_target()
         phone = self._places.phone() if self._options.target == "auto" else None
         return [place.device for place in (target, phone) if place is not None]

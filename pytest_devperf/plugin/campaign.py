@@ -25,6 +25,7 @@ from pytest_devperf.plugin.place import Pinning, Places, prefixes_of
 from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.record.record import Record
 from pytest_devperf.report.detail import failure_text
+from pytest_devperf.sensor.instrument import read_instrument
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
@@ -102,6 +103,21 @@ class Campaign:
             except DevperfError as error:
                 raise pytest.UsageError(str(error)) from None
 
+    def _refuse_hopeless(self) -> None:
+        """Refuse a comparison that this process's own state forbids for every case.
+
+        Raises:
+            pytest.UsageError: Something traces this thread.
+        """
+        instrument = read_instrument()
+        if instrument is None or "instrumented" in self.options.accept or not self.baselines.known:
+            return
+        without = "--no-cov" if "coverage" in instrument else "no debugger or profiler"
+        raise pytest.UsageError(
+            f"--devperf-compare={self.options.compare}: {instrument} traces this process, so every case would be "
+            f"incomparable: measure with {without}, or accept it with --devperf-accept=instrumented"
+        )
+
     def _only_looks(self) -> bool:
         return bool(self.config.option.collectonly or getattr(self.config.option, "setuponly", False))
 
@@ -122,6 +138,7 @@ class Campaign:
         self.baselines.read()
         self.settle()
         self.keeper.check()
+        self._refuse_hopeless()
         self._open_phone()
         for item, case in zip(items, cases, strict=True):
             key = (str(item.path), item.nodeid)
@@ -336,8 +353,7 @@ class Campaign:
         self.screen.clear()
         item, ihook = entry.item, entry.item.ihook
         ihook.pytest_runtest_logstart(nodeid=entry.nodeid, location=item.location)
-        for report in entry.reports:
-            ihook.pytest_runtest_logreport(report=report)
+        self.report(entry)
         ihook.pytest_runtest_logfinish(nodeid=entry.nodeid, location=item.location)
         entry.logged = True
         session = item.session
@@ -346,6 +362,11 @@ class Campaign:
                 raise session.Failed(session.shouldfail)
             if session.shouldstop:
                 raise session.Interrupted(session.shouldstop)
+
+    def report(self, entry: Entry) -> None:
+        """Hand a case's reports to pytest."""
+        for report in entry.reports:
+            entry.item.ihook.pytest_runtest_logreport(report=report)
 
     _session: pytest.Session | None = None
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from pytest_devperf.sensor.instrument import read_instrument
+
 LOADED_ONCE = (
     "hypothesis",
     "tabulate",
@@ -136,7 +138,9 @@ class Suite:
 
     def run(self, *args: str) -> pytest.RunResult:
         """Run on the virtual device."""
-        return self.pytester.runpytest_inprocess("--devperf-target=virtual", *args)
+        # These tests themselves may be measured for coverage.
+        traced = [] if read_instrument() is None else ["--devperf-accept=instrumented"]
+        return self.pytester.runpytest_inprocess("--devperf-target=virtual", *traced, *args)
 
     def run_here(self, *args: str, plugins: Sequence[str] | None = ()) -> pytest.RunResult:
         """Run on this machine, in a process of its own; cautions of a busy machine are accepted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -228,6 +229,19 @@ def test_a_target_that_nobody_knows_is_a_usage_error(two_cases: Suite) -> None:
     result = two_cases.pytester.runpytest_inprocess("--devperf", "--devperf-target=toaster")
     assert result.ret == USAGE
     result.stderr.fnmatch_lines(["*--devperf-target=toaster: no such target*"])
+
+
+def test_a_traced_process_is_refused_before_anything_is_measured(two_cases: Suite) -> None:
+    two_cases.run("--devperf-save=base")
+    before = sys.getprofile()
+    sys.setprofile(lambda *_: None)
+    try:
+        result = two_cases.pytester.runpytest_inprocess("--devperf-target=virtual", COMPARE)
+    finally:
+        sys.setprofile(before)
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["*traces this process, so every case would be incomparable*"])
+    assert "passed" not in result.stdout.str()
 
 
 # -- readings that are no measurement ----------------------------------------------------------------
