@@ -31,22 +31,27 @@ def begin(config: pytest.Config) -> None:
         pytest.UsageError: An option cannot be used, or the gate could not hold.
     """
     options = options_of(config)
-    _refuse_workers(config)
+    if is_spread(config):
+        options = _over_phones(config, options)
     if config.option.usepdb or getattr(config.option, "trace", False) or _is_debugged():
         # A debugger sits in this process: the others would run past it.
         options = _in_one_process(config, options)
     from pytest_devperf.plugin.suites import Suites
 
     seed = options.plan_cli.get("seed", options.plan_ini.get("seed", secrets.randbelow(SEED_BELOW)))
-    campaign = _kind_of_campaign(options)(config, options, places_of(config), seed)
+    campaign = _kind_of_campaign(config, options)(config, options, places_of(config), seed)
     config.stash[METERS] = campaign
     config.pluginmanager.register(campaign, "devperf-campaign")
     config.pluginmanager.register(Calls(campaign), "devperf-calls")
     config.pluginmanager.register(Suites(campaign.plan.suite), "devperf-suites")
 
 
-def _kind_of_campaign(options: Options) -> type[Campaign]:
+def _kind_of_campaign(config: pytest.Config, options: Options) -> type[Campaign]:
     """Choose what the session is about: runs that are kept and compared, or one of their own kind."""
+    if is_spread(config):
+        from pytest_devperf.plugin.phones import Controller, Worker
+
+        return Worker if hasattr(config, "workerinput") else Controller
     if options.aa is not None:
         from pytest_devperf.plugin.repeat import Repeating
 
@@ -102,12 +107,18 @@ def _is_debugged() -> bool:
     return "pydevd" in sys.modules or "debugpy" in sys.modules
 
 
-def _refuse_workers(config: pytest.Config) -> None:
-    """Several workers on one machine disturb each other, and none of them sees the others' verdicts."""
+def is_spread(config: pytest.Config) -> bool:
+    """Tell whether pytest-xdist spreads this session over workers."""
     workers = getattr(config.option, "numprocesses", None)
     spread = getattr(config.option, "dist", "no") != "no" or bool(getattr(config.option, "tx", None))
-    if hasattr(config, "workerinput") or workers or spread:
-        raise pytest.UsageError(
-            "pytest-xdist runs several tests at once on this machine, and cases measured beside one another "
-            "disturb each other: leave -n out (-n0, or -p no:xdist) when measuring with --devperf"
-        )
+    return hasattr(config, "workerinput") or bool(workers) or spread
+
+
+def _over_phones(config: pytest.Config, options: Options) -> Options:
+    """Workers on one machine disturb each other; workers with a phone each do not."""
+    from pytest_devperf.plugin.phones import check, for_worker
+
+    check(options)
+    if hasattr(config, "workerinput"):
+        config.stash[OPTIONS] = for_worker(options, config.workerinput)
+    return config.stash[OPTIONS]

@@ -309,12 +309,22 @@ class Campaign:
 
     def _record(self, entry: Entry) -> Record:
         try:
-            return record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
+            record = record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
         except DevperfError as error:
             fail(entry, error.what, str(error))
-            return record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
+            record = record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
+        if not _in_turns(entry):
+            return record
+        from pytest_devperf.plugin.duel import olds_of
+        from pytest_devperf.plugin.side import with_old_side
+
+        return with_old_side(record, olds_of(entry))
 
     def _compare(self, entry: Entry, record: Record) -> Comparison | None:
+        if _in_turns(entry):
+            from pytest_devperf.plugin.duel import verdict_of
+
+            return verdict_of(entry, record)
         if not self.options.compare or not (entry.measured or entry.baseline):
             return None
         from pytest_devperf.compare.compare import compare
@@ -409,6 +419,11 @@ class Campaign:
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:  # noqa: ANN401 - pytest's own tuple
         """Give a regression its own word."""
         return status_of(report)
+
+
+def _in_turns(entry: Entry) -> bool:
+    """Whether the test itself measured something against something else, in turns."""
+    return any(start.olds for start in entry.starts)
 
 
 LEFT_OUT: pytest.StashKey[bool] = pytest.StashKey()

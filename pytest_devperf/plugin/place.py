@@ -96,7 +96,8 @@ class Places:
 
         try:
             personality, mishap = parse_spec(spec)
-            phone = self._ends.enter_context(simulated_phone(personality, mishap=mishap))
+            unit = getattr(self._config, "workerinput", {}).get("devperf_unit", 1)
+            phone = self._ends.enter_context(simulated_phone(personality, mishap=mishap, unit=unit))
         except DevperfError as error:
             raise pytest.UsageError(str(error)) from None
         self._config.hook.pytest_devperf_simulated_phone(config=self._config, phone=phone)

@@ -78,7 +78,7 @@ def summary_line(report: Report) -> str:
     parts = [f"devperf: {counts}"]
     if report.compared_with:
         parts.append(_compared(report))
-    parts += [_saved(saved) for saved in report.saved]
+    parts += dict.fromkeys(_saved(saved) for saved in report.saved)  # once for all devices
     return printable("; ".join((*parts, *report.closing)))
 
 

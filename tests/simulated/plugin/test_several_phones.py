@@ -1,0 +1,90 @@
+"""With pytest-xdist every worker measures on a phone of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("xdist")
+
+Session = Any
+"""The fixtures' own class; conftest files are not imported."""
+
+CASES = """
+import pytest
+
+@pytest.mark.parametrize("number", range(2))
+def test_tool(devperf, number):
+    devperf.command(["sh", "tool.sh", "{iterations}"], push=["tool.sh"])
+
+def test_app(devperf):
+    devperf.app("com.example.bench")
+"""
+
+
+@pytest.fixture
+def spread(session: Session) -> Session:
+    session.pytester.makepyfile(test_many=CASES)
+    return session
+
+
+def run(session: Session, *args: str, target: str = "sim") -> pytest.RunResult:
+    """Workers are processes, so the session is one, too."""
+    return session.pytester.runpytest_subprocess(*session.arguments(*args, target=target))
+
+
+def flat(result: Any) -> str:
+    return " ".join((result.stdout.str() + result.stderr.str()).split())
+
+
+def by_device(session: Session) -> dict[str, list[str]]:
+    document = json.loads((session.path / "run.json").read_text())
+    return {each["device"]["fingerprint"]: [case["id"] for case in each["cases"]] for each in document["runs"]}
+
+
+def test_cases_are_dealt_out_saved_for_each_phone_and_compared_with_its_own(spread: Session) -> None:
+    saving = run(spread, "-n2", "--dist=each", "--devperf-save=base", "--devperf-json=run.json")
+
+    assert saving.ret == 0
+    first = by_device(spread)
+    assert [len(cases) for cases in first.values()] == [4, 4]
+    assert len(spread.saved()) == 2
+    assert flat(saving).count("devperf device: sim Google Pixel 8") == 2
+
+    spread.phone_is(slow=1.3)
+    result = run(
+        spread, "-n2", "--dist=load", "--devperf-compare=base", "--devperf-no-confirm", "--devperf-json=run.json", "-v"
+    )
+
+    assert result.ret == 1
+    dealt = by_device(spread)
+    assert set(dealt) == set(first)
+    assert sorted(case for cases in dealt.values() for case in cases) == sorted(next(iter(first.values())))
+    assert "devperf: 4 REGRESSED; compared with base" in flat(result)
+    assert "MISSING" not in flat(result)
+
+
+def test_more_workers_than_phones_end_the_session_before_anything(spread: Session) -> None:
+    result = run(spread, "-n2", target="android")
+
+    assert result.ret == 4
+    assert "2 workers need a phone each, and 0 can be used" in flat(result)
+
+
+@pytest.mark.parametrize("target", ["host", "auto"])
+def test_workers_on_this_machine_are_refused_with_the_reason(spread: Session, target: str) -> None:
+    result = run(spread, "-n2", target=target)
+
+    assert result.ret == 4
+    assert "cases measured beside one another disturb each other" in flat(result)
+    assert "--devperf-target=android" in flat(result)
+
+
+def test_a_label_that_no_phone_has_ends_the_session_before_a_worker_starts(spread: Session) -> None:
+    result = run(spread, "-n2", "--devperf-compare=nothing")
+
+    assert result.ret == 4
+    assert "holds no run" in flat(result)
+    assert "gw0" not in flat(result)
