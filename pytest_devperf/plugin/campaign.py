@@ -94,8 +94,6 @@ class Campaign:
         Raises:
             pytest.UsageError: It cannot be used as asked.
         """
-        if self.options.target == "auto":
-            return
         target = self.places.session_target()
         if is_phone(target):
             try:

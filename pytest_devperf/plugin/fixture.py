@@ -19,7 +19,8 @@ from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.metric import LATENCY, Better
 
 if TYPE_CHECKING:
-    from pytest_devperf.case.workload import Call
+    from pytest_devperf.case.workload import Call, Command, Model, Workload
+    from pytest_devperf.plugin.duel import Side
     from pytest_devperf.plugin.meter import Meter
     from pytest_devperf.target.target import Target
 
@@ -123,12 +124,32 @@ class Benchmark:
         Returns:
             The outputs of the last iteration by name, so that "fast because wrong" can be asserted.
         """
+        model = self._as_model(
+            path,
+            dims=dims,
+            inputs=inputs,
+            providers=providers,
+            provider_options=provider_options,
+            session_options=session_options,
+        )
+        return self._skipping(lambda: self._model(model))
+
+    def _as_model(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dims: Mapping[str, int] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        providers: Sequence[str] | None = None,
+        provider_options: Sequence[Mapping[str, str]] | None = None,
+        session_options: Mapping[str, Any] | None = None,
+    ) -> Model:
         from pytest_devperf.case.workload import Model
 
         file = os.path.join(self._folder, os.fspath(path))  # noqa: PTH118 - a model's path may be a text
         if not os.path.isfile(file):  # noqa: PTH113 - as above
             raise CaseError(f"{self._case_id}: no model at {file}", "give a path relative to the test file")
-        model = Model(
+        return Model(
             path=file,
             dims=dict(dims or {}),
             inputs=None if inputs is None else dict(inputs),
@@ -136,7 +157,6 @@ class Benchmark:
             provider_options=None if provider_options is None else tuple(provider_options),
             session_options=dict(session_options or {}),
         )
-        return self._skipping(lambda: self._model(model))
 
     def command(
         self,
@@ -158,11 +178,25 @@ class Benchmark:
             environment: Variables added to its environment.
             units: Units of values whose output names none.
         """
+        command = self._as_command(argv, push=push, read=read, cwd=cwd, environment=environment, units=units)
+        self._claim(LATENCY)
+        self._skipping(lambda: self._command(command))
+
+    def _as_command(
+        self,
+        argv: Sequence[str | os.PathLike[str]],
+        *,
+        push: Sequence[str | os.PathLike[str]] = (),
+        read: str | Callable[[str], Any] = "lines",
+        cwd: str | os.PathLike[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> Command:
         from pytest_devperf.case.workload import Command
 
         if isinstance(argv, str) or not argv:
             raise CaseError(f"{self._case_id}: devperf.command takes a list of arguments", "split the command line")
-        command = Command(
+        return Command(
             argv=tuple(os.fspath(word) for word in argv),
             push=tuple(os.path.join(self._folder, os.fspath(file)) for file in push),  # noqa: PTH118 - as in model
             read=read,
@@ -170,8 +204,30 @@ class Benchmark:
             environment=dict(environment or {}),
             units=dict(units or {}),
         )
+
+    def paired(self, *, old: Side, new: Side, **how: Any) -> Mapping[str, Any] | None:
+        """Measure two programs or two models in turns, round by round: the metric's verdict is this test's.
+
+        Needs no saved run: what drifts touches both sides alike.
+
+        Args:
+            old: A list of arguments, as in `devperf.command`, or a model's path, as in `devperf.model`.
+            new: The same of what may have become slower.
+            **how: The other arguments of `devperf.command` or `devperf.model`, the same for both.
+
+        Returns:
+            The outputs of the new model by name; None for programs.
+        """
+        from pytest_devperf.plugin.duel import duel, is_command, once
+
+        make: Callable[..., Workload] = self._as_command if is_command(self._case_id, old, new) else self._as_model
+        before, after = make(old, **how), make(new, **how)
         self._claim(LATENCY)
-        self._skipping(lambda: self._command(command))
+        meter = self._meter
+        if meter is None:
+            return self._skipping(lambda: once(self._once(), before, after))
+        outputs: Mapping[str, Any] | None = self._skipping(lambda: duel(meter, before, after))
+        return outputs
 
     def app(  # noqa: PLR0913 - what an app is and how it starts, each with one meaning
         self,

@@ -65,6 +65,8 @@ class Probe:
 
     metric: Metric
     workload: Workload
+    old: Workload | None = None
+    """What it was measured against, in turns."""
 
 
 class Meter:
@@ -142,7 +144,7 @@ class Meter:
         """Time a model's methods alone; in the starts that take loads, its load and memory too."""
         target = self._enter(model, EXECUTE)
         survey = target.survey(model) if isinstance(target, Surveying) else Survey()
-        self._note_survey(survey)
+        self.note_survey(survey)
         self.start.env["asked_ep"] = ",".join(model.providers) if model.providers else None
         self._note_work(EXECUTE, model)
         outputs = None
@@ -209,6 +211,11 @@ class Meter:
     def replay(self, probe: Probe, target: Target) -> None:
         """Measure a known workload again, on a target that starts processes of its own."""
         self._target = target
+        if probe.old is not None:
+            from pytest_devperf.plugin.duel import fight
+
+            fight(self, probe.metric.name, probe.old, probe.workload)
+            return
         if isinstance(probe.workload, Model):
             self.method(target, probe.workload)
             return
@@ -223,6 +230,32 @@ class Meter:
             self.start.few.extend(self._loaded.finish())
         if self._target is not None:
             self.start.looks.append(self._target.look())
+
+    # -- two workloads in turns -------------------------------------------------------------------
+
+    @property
+    def clock(self) -> Clock:
+        """What waits between rounds."""
+        return self._clock
+
+    def enter_pair(self, new: Workload, name: str) -> Target:
+        """Choose the device of two workloads; neither load nor memory is taken of them."""
+        target = self._enter(new, name)
+        self.start.solo = False
+        return target
+
+    def remember(self, name: str, new: Workload, old: Workload) -> None:
+        """Note what is measured in turns, so that it can be measured again."""
+        self._new(name)
+        self.probes.append(Probe(metric=time_metric(name), workload=new, old=old))
+
+    def around_rounds(self) -> dict[str, Any]:
+        """What happens around each round: the rest before it, who hears of it, whether it is taken again."""
+        return {
+            "rest_s": rest_s(self.case.plan, self._target),
+            "on_round": self._on_round,
+            "redo": self._redo if is_phone(self._target) else None,
+        }
 
     # -- how ------------------------------------------------------------------------------------
 
@@ -370,7 +403,12 @@ class Meter:
     def _keep_memory(self, memory: Memory | None) -> None:
         self.start.few.extend(memory_values(memory))
 
-    def _note_survey(self, survey: Survey) -> None:
+    def note_survey(self, survey: Survey) -> None:
+        """Write down what a target found out about a model.
+
+        Raises:
+            Unsupported: It has no method that can be executed.
+        """
         self.start.skipped_methods.update(survey.skipped)
         self.start.inputs.update({name: dict(facts) for name, facts in survey.inputs.items()})
         self.start.model_sha256 = survey.model_sha256

@@ -65,6 +65,8 @@ class CaseStart(Struct):
     process: int
     role: Role
     timed: list[Timed] = field(default_factory=list)
+    olds: list[Timed] = field(default_factory=list)
+    """The old sides of metrics that were measured in turns within the test."""
     few: list[Few] = field(default_factory=list)
     kind: str | None = None
     """Kind of the first workload: `call`, `model`, `command`, `app`."""

@@ -101,9 +101,7 @@ def test_a_test_that_the_old_code_fails_is_new(two: Suite) -> None:
     # Nothing at all was compared: that is never a pass.
     assert result.ret == 1
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        ["*the test fails with the old code: AttributeError: module 'measured' has no attribute 'added'*"]
-    )
+    result.stdout.fnmatch_lines(["*the test fails with the old code: AttributeError: *"])
     assert "1 NEW; NOTHING was compared with" in two.last_line(result)
 
 
@@ -138,12 +136,12 @@ def test_an_interpreter_that_kills_itself_is_told_and_the_others_go_on(two: Suit
     ("prepare", "message"),
     [
         (lambda folder: "missing/python", "there is no such interpreter"),
-        (lambda folder: str(folder), "is a folder: give the interpreter in it"),
+        (str, "is a folder: give the interpreter in it"),
         (lambda folder: _program(folder, "echo nonsense"), "is no Python interpreter that works: nonsense"),
         (
             lambda folder: _program(
                 folder,
-                f'exec {sys._base_executable} -S -c \'import json; print(json.dumps(dict(python="3.0", missing="No module named pytest")))\'',
+                'echo \'{"python": "3.0", "missing": "No module named pytest"}\'',
             ),
             "has no usable pytest (No module named pytest)",
         ),
@@ -185,4 +183,4 @@ def test_turns_and_saved_runs_do_not_go_together(two_cases: Suite, other: str) -
 def test_a_case_on_another_device_is_told_that_there_is_no_old_code(two_cases: Suite) -> None:
     result = two_cases.run(f"--devperf-against={sys.executable}")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*virtual one runs no Python of another environment: use devperf.paired there*"])
+    result.stdout.fnmatch_lines(["*one runs no Python of another environment: use devperf.paired there*"])

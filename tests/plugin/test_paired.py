@@ -1,0 +1,94 @@
+"""Two programs in turns within one test, each made of arithmetic: it prints the durations it is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Suite
+
+PROGRAM = """
+import sys
+base, iterations = int(sys.argv[1]), int(sys.argv[2])
+for i in range(iterations):
+    print(base + i % 5 * base // 500)
+"""
+
+PAIRED = """
+import sys
+
+def program(ns):
+    return [sys.executable, "-S", "program.py", str(ns), "{{iterations}}"]
+
+def test_duel(devperf):
+    devperf.paired(old=program({old}), new=program({new}))
+
+def test_other(devperf):
+    devperf(sorted, [3, 1, 2])
+"""
+
+
+@pytest.fixture
+def duel(suite: Suite):
+    (suite.path / "program.py").write_text(PROGRAM)
+
+    def write(old: int, new: int) -> Suite:
+        suite.pytester.makepyfile(test_it=PAIRED.format(old=old, new=new))
+        return suite
+
+    return write
+
+
+@pytest.mark.slow
+def test_a_slower_program_regresses_without_any_saved_run(duel) -> None:
+    suite = duel(1_000_000, 1_100_000)
+    result = suite.run_here(
+        "--devperf", "--devperf-iterations=10", "-k", "duel", "--devperf-json=run.json", "--junitxml=junit.xml"
+    )
+    assert result.ret == 1
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*latency regressed: 1.00 -> 1.10 ms (+10.0 %), beyond *"])
+    assert 'message="latency regressed' in (suite.path / "junit.xml").read_text(encoding="utf-8")
+    (case,) = suite.cases().values()
+    (latency,) = case["metrics"]
+    assert latency["process"] == [start for start in range(6) for _ in range(4)]
+    assert latency["against"]["process"] == latency["process"]
+    (change,) = case["comparison"]["changes"]
+    assert (change["verdict"], round(change["baseline"], 2), round(change["candidate"], 2)) == ("regressed", 1.0, 1.1)
+
+
+@pytest.mark.slow
+def test_a_faster_program_is_told_and_other_cases_are_only_measured(duel) -> None:
+    result = duel(1_000_000, 800_000).run_here("--devperf", "--devperf-iterations=5", "--devperf-rounds=3")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["devperf: 1 improved, 1 measured"])
+
+
+@pytest.mark.slow
+def test_in_one_process_there_is_one_pair_of_starts(duel) -> None:
+    suite = duel(1_000_000, 1_000_000)
+    result = suite.run_here("--devperf", "--devperf-processes=1", "-k", "duel", "--devperf-json=run.json")
+    assert result.ret == 0
+    (case,) = suite.cases().values()
+    assert case["metrics"][0]["process"] == [0, 0, 0, 0]
+    result.stdout.fnmatch_lines(["devperf: 1 within noise"])
+
+
+def test_unmeasured_both_run_once(duel) -> None:
+    suite = duel(1_000_000, 1_100_000)
+    result = suite.run_here("-k", "duel")
+    result.assert_outcomes(passed=1, deselected=1)
+
+
+def test_a_program_against_a_model_is_refused(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        test_x="""
+        def test_x(devperf):
+            devperf.paired(old=["a"], new="b.onnx")
+        """
+    )
+    result = suite.run_here("--devperf")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*devperf.paired was given a program and a model: give two lists*"])
