@@ -149,6 +149,10 @@ class Places:
         self.release()
         self._ends.close()
 
+    def at_end(self, act: Callable[[], object]) -> None:
+        """Have something undone when the session ends."""
+        self._ends.callback(act)
+
     def release(self) -> None:
         """Undo what was changed on devices; one that is gone is told, and undone at the next start."""
         while self._closing:
@@ -207,11 +211,18 @@ def make_host(config: pytest.Config, places: Places, options: Options) -> Target
 
     target = HostTarget(device=read_device(options.identity or "model"), clock=places.clock, look=places.look)
     added = [sensors for sensors in config.hook.pytest_devperf_sensors(config=config, target=target) if sensors]
-    if not added:
+    cpus = {**options.plan_ini, **options.plan_cli}.get("affinity")
+    if cpus is not None:
+        from pytest_devperf.target.host.affinity import hold_to_cpus
+
+        places.at_end(hold_to_cpus(cpus))
+    if not added and cpus is None:
         return target
 
     def look() -> Context:
         seen = places.look()
+        if cpus is not None:
+            seen = replace(seen, env={**seen.env, "affinity": cpus})
         readings = {name: read(_shell) for sensors in added for name, read in sensors.items()}
         known = {name: value for name, value in readings.items() if value is not None}
         return replace(seen, temps_c={**seen.temps_c, **known})

@@ -13,7 +13,7 @@ from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.clock import capped
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.android.adb import choose, demand, list_attached, make_client, may_find_phones
-from pytest_devperf.target.android.affinity import format_mask, parse_cpus
+from pytest_devperf.target.android.affinity import format_mask
 from pytest_devperf.target.android.command import start_command
 from pytest_devperf.target.android.identity import Identity, clusters, read_identity
 from pytest_devperf.target.android.link import Link
@@ -35,6 +35,7 @@ from pytest_devperf.target.android.place import ROOT
 from pytest_devperf.target.android.setup import Setup, find_setup, set_up_simulated
 from pytest_devperf.target.android.talk import Answer
 from pytest_devperf.target.clock import SystemClock
+from pytest_devperf.target.cpus import parse_cpus
 from pytest_devperf.target.device import Device
 from pytest_devperf.target.target import Clock, Runner, Survey, Witness
 

@@ -14,7 +14,7 @@ from pytest_devperf.sensor.clock import ClockReading
 from pytest_devperf.sensor.power import PowerReading
 from pytest_devperf.sensor.thermal import ThermalReading
 from pytest_devperf.target.android.adb import STATES, Attached, choose, demand
-from pytest_devperf.target.android.affinity import parse_cpus
+from pytest_devperf.target.cpus import parse_cpus
 from pytest_devperf.target.android.identity import hash_unit
 from pytest_devperf.target.android.look import SCRIPT, Seen, Start, parse_look, start_of, throttles
 from pytest_devperf.target.android.note import Note, format_note, mine, parse_note
