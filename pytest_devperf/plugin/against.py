@@ -18,7 +18,7 @@ from pytest_devperf.compare.paired import PAIRS, ROUNDS_EACH
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.measure.round import Share
 from pytest_devperf.plugin.campaign import Campaign
-from pytest_devperf.plugin.fresh import HERE, Environment, Found, last_words, run_pass
+from pytest_devperf.plugin.fresh import HERE, Environment, Found, last_words, run_pass, settled
 from pytest_devperf.plugin.ledger import SOLO_STARTS, Entry
 from pytest_devperf.plugin.outcome import rebuild
 from pytest_devperf.plugin.passes import Passes, cool_down
@@ -139,19 +139,25 @@ class Sides(Passes):
         self._waited = cool_down(entries[0].target, entries[0].case.plan, self._places.clock, self._shows.cooling)
         prerun = self._places.prerun()
         found = run_pair(self._config, entries, pair=pair, old=old, on_event=self._shows.event)
-        unlucky = any(each.begun and each.died for side in found.found.values() for each in side.values())
+        unlucky = any(_fell(each) for side in found.found.values() for each in side.values())
         for entry in entries:
             here, there = found.found[NEW][entry.index], found.found[OLD][entry.index]
-            if unlucky and not (here.begun or there.begun):
+            fell = _fell(here) or _fell(there)
+            if unlucky and not fell and not (settled(here) and settled(there)):
                 continue
             entry.pairs_done = pair + 1
-            reason = self._no_old(there)
-            if reason is None and there.start is not None:
-                entry.keep_old(there.start)
-            elif reason is not None:
-                entry.no_old = reason
-            self._take(entry, here, pair + 1, prerun)
+            self._take_old(entry, there, crashed=fell or OLD in found.crashed)
+            if settled(here) or here.begun or NEW in found.crashed:
+                self._take(entry, here, pair + 1, prerun)
         return set(found.modules)
+
+    def _take_old(self, entry: PairedEntry, there: Found, *, crashed: bool) -> None:
+        """Take what the old side of a case came to."""
+        reason = self._no_old(there) if settled(there) or crashed else None
+        if reason is None and there.start is not None:
+            entry.keep_old(there.start)
+        elif reason is not None:
+            entry.no_old = reason
 
     def _solo(self, entry: PairedEntry, process: int, old: Environment) -> None:
         """Take load and memory of both sides, each alone."""
@@ -190,6 +196,11 @@ class Sides(Passes):
                 word = "is skipped" if report.skipped else "fails"
                 return f"the test {word} with the old code: {text.strip().partition(chr(10))[0]}"
         return None
+
+
+def _fell(found: Found) -> bool:
+    """Whether an interpreter died in this very case."""
+    return found.begun and not settled(found)
 
 
 def _wants_pair(entry: PairedEntry, pair: int) -> bool:

@@ -68,6 +68,8 @@ class Pair:
 
     found: dict[str, dict[int, Found]]
     """By side."""
+    crashed: frozenset[str] = frozenset()
+    """Sides whose interpreter ended before it was through; the other one was ended, too, after its case."""
     modules: tuple[str, ...] = ()
     """Modules that the old side imported from the checkout."""
 
@@ -84,6 +86,8 @@ class _Player:
     at: tuple[str, int] | None = None
     """Where it waits for its turn; None: it has ended."""
     speaks: socket.socket | None = None
+    through: bool = False
+    """Whether it said that nothing is left."""
     modules: tuple[str, ...] = ()
     heard: bytearray = field(default_factory=bytearray)
 
@@ -124,11 +128,18 @@ def run_pair(
             players[side] = _Player(side, job, process, found, stack.enter_context(job.events.open("rb")))
         game = _Game(players, server, secret, on_event, [entry.index for entry in entries])
         game.play(turns(pair))
+        crashed = frozenset(side for side, player in players.items() if not player.through)
         for player in players.values():
+            if crashed:
+                end(player.process)
             player.process.wait()
             _read_events(player, on_event)
         _bury(players)
-        return Pair(found={side: player.found for side, player in players.items()}, modules=players[OLD].modules)
+        return Pair(
+            found={side: player.found for side, player in players.items()},
+            crashed=crashed,
+            modules=players[OLD].modules,
+        )
 
 
 class _Game:
@@ -154,6 +165,8 @@ class _Game:
         old, new = self._players[OLD], self._players[NEW]
         first, second = (old, new) if order[0] == "A" else (new, old)
         while old.at is not None or new.at is not None:
+            if self._is_over():
+                return
             if old.at == new.at and old.at is not None and old.at[0] == "round":
                 here = old.at
                 for letter in order:
@@ -165,6 +178,12 @@ class _Game:
                 self._go(second)
             else:
                 self._go(min((old, new), key=self._behind))
+
+    def _is_over(self) -> bool:
+        """Whether one side has crashed and the other is through with its case: nothing is left to be paired."""
+        players = self._players.values()
+        crashed = any(player.at is None and not player.through for player in players)
+        return crashed and all(player.at is None or player.at[0] == "case" for player in players)
 
     def _behind(self, player: _Player) -> tuple[int, int]:
         """Sort by how far a side has come, so that the one behind catches up."""
@@ -211,6 +230,7 @@ class _Game:
         _read_events(player, self._on_event)
         if message is None or message["at"] == "end":
             player.at = None
+            player.through = message is not None
             player.modules = tuple(message["modules"]) if message is not None else ()
         else:
             player.at = (message["at"], message["index"])
