@@ -26,8 +26,10 @@ LOADED_MEMORY = "loaded_memory"
 PEAK_MEMORY = "peak_memory"
 LEAKED_MEMORY = "leaked_memory"
 
-TOLD_ONLY = frozenset({FIRST_LOAD, LEAKED_MEMORY})
-"""Metrics that are told and never compared: cold caches and a leak's sign are too noisy to gate on."""
+ENERGY = "energy"
+
+TOLD_ONLY = frozenset({FIRST_LOAD, LEAKED_MEMORY, ENERGY})
+"""Metrics that are told and never compared: cold caches, a leak's sign and a battery's counter are too noisy."""
 
 NS_PER_MS = 1_000_000
 BYTES_PER_MIB = 1_048_576
@@ -60,6 +62,11 @@ def time_metric(name: str) -> Metric:
 def start_metric(name: str) -> Metric:
     """Name a metric with one time per process start."""
     return Metric(name=name, unit="ms", kind="start")
+
+
+def energy_metric() -> Metric:
+    """Name the energy drawn from the battery per iteration, rests between rounds included."""
+    return Metric(name=ENERGY, unit="mJ", kind="recorded")
 
 
 def memory_metric(name: str) -> Metric:

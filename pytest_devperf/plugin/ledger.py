@@ -14,6 +14,7 @@ from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import rounds_of_start
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.round import Share, Stretch
+from pytest_devperf.metric import TOLD_ONLY
 
 if TYPE_CHECKING:
     import pytest
@@ -184,7 +185,8 @@ class Entry:
         """Tell whether a further timed start would add anything."""
         if process >= self.processes or self.logged:
             return False
-        if any(few.metric.kind == "recorded" for start in self.starts for few in start.few):
+        recorded = [few.metric.name for start in self.starts for few in start.few if few.metric.kind == "recorded"]
+        if set(recorded) - TOLD_ONLY:
             return True
         return any(share.rounds > 0 for share in self.shares(process, "rounds").values())
 

@@ -39,12 +39,14 @@ from pytest_devperf.metric import (
     PEAK_MEMORY,
     Better,
     Metric,
+    energy_metric,
     memory_metric,
     start_metric,
     time_metric,
 )
 from pytest_devperf.plugin.fact import plain_fact
 from pytest_devperf.plugin.start import CaseStart, Few, Orders, Timed
+from pytest_devperf.sensor.energy import energy_mj
 from pytest_devperf.sensor.instrument import read_instrument
 from pytest_devperf.target.target import Answering, Clock, Memory, Runner, Survey, Surveying, Target
 
@@ -230,6 +232,7 @@ class Meter:
             self.start.few.extend(self._loaded.finish())
         if self._target is not None:
             self.start.looks.append(self._target.look())
+            self._keep_energy()
 
     # -- two workloads in turns -------------------------------------------------------------------
 
@@ -396,6 +399,16 @@ class Meter:
                     self._keep_memory(runner.memory(self.case.plan.iterations))
         self._keep_loads(loads)
         return outputs
+
+    def _keep_energy(self) -> None:
+        """Keep the energy per iteration, where the battery tells it and one workload alone ran."""
+        if len(self.start.timed) != 1:
+            return
+        drawn_mj = energy_mj(self.start.looks[0], self.start.looks[-1])
+        stretch = self.start.timed[0].stretch
+        iterations = sum(len(taken.samples_ns) for taken in stretch.rounds) * stretch.inner_loops
+        if drawn_mj is not None and iterations:
+            self.start.few.append(Few(metric=energy_metric(), values=[drawn_mj / iterations]))
 
     def _keep_loads(self, loads: Sequence[int]) -> None:
         self.start.few.extend(_load_values(loads))

@@ -34,6 +34,10 @@ class Context:
     """Power plan or platform profile."""
     charging: bool | None = None
     battery_pct: float | None = None
+    charge_uah: int | None = None
+    """Charge left in the battery by its own counter."""
+    voltage_mv: int | None = None
+    """Voltage of the battery."""
     cpu_pct: float | None = None
     """CPU used by everything since the last look, of all cores."""
     free_ram_mb: float | None = None

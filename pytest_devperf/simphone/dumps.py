@@ -91,7 +91,7 @@ def format_battery(person: Personality, state: State) -> str:
     fields += [
         "Max charging current: 500000",
         "Max charging voltage: 5000000",
-        f"Charge counter: {level * 41_000}",
+        f"Charge counter: {round(state.level_percent * 41_000)}",
         f"status: {charging}",
         "health: 2",
         "present: true",

@@ -187,6 +187,8 @@ def make_context(
         else "normal",
         charging=seen.battery.charging,
         battery_pct=seen.battery.level_pct,
+        charge_uah=seen.battery.charge_counter_uah,
+        voltage_mv=seen.battery.voltage_mv,
         cpu_pct=_cpu_pct(seen, before),
         free_ram_mb=seen.free_ram_mb,
         faked=faked,

@@ -138,3 +138,28 @@ def test_hostile_names_reach_the_phone_unharmed(session: Session) -> None:
     assert result.ret == 0
     result.assert_outcomes(passed=1)
     assert not list(session.path.rglob("gone"))
+
+
+def test_energy_is_told_where_the_phone_runs_on_its_battery(tool: Session) -> None:
+    tool.phone_is(plugged=False)
+
+    result = tool.run("--devperf-save=base", "--devperf-json=run.json", "--devperf-round-cooldown=60")
+
+    assert result.ret == 0
+    metrics = {metric["name"]: metric for metric in tool.cases()["test_tool.py::test_tool"]["metrics"]}
+    assert metrics["energy"]["unit"] == "mJ"
+    assert metrics["energy"]["robust"] > 0
+
+
+def test_a_phone_whose_temperature_cannot_be_read_is_given_a_fixed_wait_that_is_said_and_recorded(
+    tool: Session,
+) -> None:
+    tool.phone_is(faked_battery_c=0.0)  # what a missing thermometer answers
+
+    result = tool.run("--devperf-cooldown=auto", "--devperf-json=run.json", target="sim:hal-not-ready")
+
+    assert result.ret == 0
+    notes = tool.cases()["test_tool.py::test_tool"]["run_context"]["notes"]
+    waits = [note for note in notes if "waited" in note]
+    assert len(waits) == 1
+    assert waits[0] in result.stdout.str()
