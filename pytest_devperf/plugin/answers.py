@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_devperf.target.target import Target
 
 ANDROID = "android"
+IOS = "ios"
 
 
 def answer(config: pytest.Config, spec: str) -> Target | None:
@@ -31,6 +32,10 @@ def answer(config: pytest.Config, spec: str) -> Target | None:
         return _simulated(config)
     if kind == ANDROID:
         return _android(config, spec)
+    if kind == IOS:
+        from pytest_devperf.target.ios.phone import open_iphone
+
+        return open_iphone(spec, clock=places_of(config).clock, identity=options_of(config).identity or "unit")
     return _attached(config) if kind == AUTO else None
 
 

@@ -1,0 +1,1 @@
+"""An iPhone that hosts its own cases."""
