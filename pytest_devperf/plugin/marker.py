@@ -10,14 +10,14 @@ import pytest
 MARKER = "devperf"
 FULL = "devperf_full"
 QUICK = "devperf_quick"
+MARKERS = frozenset({MARKER, FULL, QUICK})
 
 
 def is_case(item: pytest.Item) -> bool:
-    """Tell whether a test is a case: it takes the fixture, or carries the marker."""
+    """Tell whether a test is a case: it takes the fixture, or carries one of the markers."""
     if MARKER in getattr(item, "fixturenames", ()):
         return True
-    # Keywords hold markers and names of files alike, and are quicker to ask than the markers alone.
-    return MARKER in item.keywords and item.get_closest_marker(MARKER) is not None
+    return any(mark.name in MARKERS for mark in item.iter_markers())
 
 
 def takes_fixture(item: pytest.Item) -> bool:
