@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -118,6 +118,13 @@ def pytest_devperf_make_target(config, spec):
 '''
 
 
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 class Suite:
     """A user's folder with tests in it, on the virtual device."""
 
@@ -128,9 +135,12 @@ class Suite:
         pytester.makeconftest(VIRTUAL_DEVICE)
 
     def ini(self, *lines: str) -> None:
-        """Write the ini file."""
-        # Without this key pytest-asyncio warns.
-        self.pytester.makeini("\n".join(["[pytest]", "asyncio_default_fixture_loop_scope = function", *lines, ""]))
+        """Write the ini file, for whichever plugins are installed."""
+        # Tests of a suite run in the order in which they are written.
+        fixed = ["addopts = -p no:randomly"]
+        if _is_installed("pytest_asyncio.plugin"):
+            fixed.append("asyncio_default_fixture_loop_scope = function")  # without this key it warns
+        self.pytester.makeini("\n".join(["[pytest]", *fixed, *lines, ""]))
 
     def takes(self, **ns: object) -> None:
         """Say how long functions take on the device, in ns, and what its context is."""

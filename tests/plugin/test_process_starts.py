@@ -325,6 +325,16 @@ def test_last(): pass
     assert 'failures="0"' in junit
 
 
+def test_an_html_report_is_the_parents_alone(suite: Suite) -> None:
+    pytest.importorskip("pytest_html")
+    suite.pytester.makepyfile(test_it=NOTE + "\ndef test_it(devperf): devperf(work)\ndef test_last(): pass\n")
+    result = _measure(
+        suite, "--html=report.html", "--self-contained-html", plugins=["pytest_metadata.plugin", "pytest_html.plugin"]
+    )
+    assert result.ret == 0
+    assert "test_last" in (suite.path / "report.html").read_text()
+
+
 def test_coverage_is_written_by_the_parent_and_told_as_what_traces(suite: Suite) -> None:
     pytest.importorskip("pytest_cov")
     suite.pytester.makepyfile(mod="def work():\n    return 1\n")
@@ -431,7 +441,8 @@ def test_random_numbers_are_the_same_in_every_start_under_randomly(suite: Suite)
     suite.pytester.makepyfile(
         test_it="import random\ndef work(x): pass\ndef test_it(devperf): devperf(work, random.random())"
     )
-    result = suite.pytester.runpytest_subprocess("--devperf", "--devperf-target=host", *SMALL)
+    suite.pytester.makeini("[pytest]\n")
+    result = _measure(suite, plugins=["pytest_randomly"])
     assert result.ret == 0
 
 
@@ -457,7 +468,7 @@ async def test_marked(): await fetch(3)
 @pytest.mark.parametrize("plugin", ["asyncio", "anyio", None])
 def test_coroutines_are_measured_with_any_plugin_and_with_none(suite: Suite, plugin: str | None) -> None:
     if plugin:
-        pytest.importorskip({"asyncio": "pytest_asyncio"}.get(plugin, plugin))
+        pytest.importorskip({"asyncio": "pytest_asyncio.plugin"}.get(plugin, plugin))
     suite.pytester.makepyfile(test_it=COROUTINES.format(mark=f"@pytest.mark.{plugin}" if plugin else ""))
     if plugin == "anyio":
         conftest = suite.path / "conftest.py"
