@@ -11,6 +11,7 @@ VERBS = {
     "list": "devices and labels of a store; -v every run",
     "show": "one run: its cases, metrics and surroundings",
     "compare": "runs with earlier ones: the plugin's verdicts, from files and stores alone",
+    "history": "one case over all saved runs of a label, and the commits that changed it",
     "noise": "how far saved runs of unchanged code stray, and the tolerance that asks for",
     "cooldown": "wait until a device has cooled down",
     "setup-android": "prepare runner and runtime library for a phone, once",

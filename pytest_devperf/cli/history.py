@@ -1,0 +1,160 @@
+"""Tell how one case's value went over all saved runs of a label, and which commits changed it.
+
+CASE is a case's id, or a part of it that no other case has.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_devperf.cli.arguments import add_store
+from pytest_devperf.cli.find import device_shelves, store_at
+from pytest_devperf.cli.output import columns, complain, say
+from pytest_devperf.compare.shift import Shift, shifts
+from pytest_devperf.errors import UsageError
+from pytest_devperf.record.record import Measurement, Record, Run
+from pytest_devperf.report.header import commit_line, device_line
+from pytest_devperf.report.table import Column, lay_out, printable
+from pytest_devperf.report.units import format_percent, format_value
+from pytest_devperf.store.store import Shelf, Store
+
+_COLUMNS = (
+    Column(heading="taken at"),
+    Column(heading="commit"),
+    Column(heading="value", number=True),
+    Column(heading="noise", number=True, expendable=True),
+    Column(heading="change"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A case in one run."""
+
+    run: Run
+    record: Record
+    metric: Measurement
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the case and where its runs are."""
+    parser.add_argument("case", metavar="CASE", help="a case's id, or a part that no other case has")
+    parser.add_argument("--label", metavar="LABEL", help="the label (default: the only one there is)")
+    parser.add_argument("--device", metavar="FINGERPRINT", help="one device's runs alone (its beginning suffices)")
+    parser.add_argument("--metric", metavar="NAME", help="the metric (default: the case's main one)")
+    add_store(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a table for every device, oldest run first, and what changed below it."""
+    store = store_at(arguments.store)
+    told = []
+    for shelf in device_shelves(store, _label(arguments.label, store), arguments.device):
+        points = _points(shelf, store, arguments)
+        if points:
+            told.append("\n".join((device_line(shelf.device), "", *_lines(points))))
+    if not told:
+        raise UsageError(f"no run of the label holds {arguments.metric or 'a value'} of {arguments.case}")
+    say("\n\n".join(told))
+    return 0
+
+
+def _label(given: str | None, store: Store) -> str:
+    if given is not None:
+        return given
+    labels = sorted({shelf.label for shelf in store.shelves()})
+    if len(labels) != 1:
+        there = f"there are {', '.join(labels)}" if labels else "the store is empty"
+        raise UsageError(f"{store} holds {len(labels)} labels: name one with --label", there)
+    return labels[0]
+
+
+def _points(shelf: Shelf, store: Store, arguments: argparse.Namespace) -> list[_Point]:
+    """Collect a case over all generations, oldest first."""
+    runs = sorted(store.runs(shelf.device.fingerprint, shelf.label), key=lambda each: each.taken_at)
+    case_id = _case_id(arguments.case, runs)
+    found = []
+    for each in runs:
+        record = next((held for held in each.cases if held.id == case_id and held.outcome == "passed"), None)
+        metric = _metric(record, arguments.metric) if record is not None else None
+        if record is not None and metric is not None:
+            found.append(_Point(each, record, metric))
+    return found
+
+
+def _case_id(word: str, runs: Sequence[Run]) -> str:
+    """Find the case that a word means.
+
+    Raises:
+        UsageError: It means none, or several; they are listed.
+    """
+    ids = sorted({record.id for each in runs for record in each.cases})
+    near = [word] if word in ids else [case_id for case_id in ids if word in case_id]
+    if len(near) == 1:
+        return near[0]
+    listed = ", ".join(map(printable, near or ids)) or "no case at all"
+    problem = f"{word!r} is part of several cases' ids" if near else f"no case is called {word!r}"
+    raise UsageError(problem, f"there are {listed}")
+
+
+def _metric(record: Record, name: str | None) -> Measurement | None:
+    """Choose the metric that was named, the main one, or the first; None where it has no value."""
+    held = [each for each in record.metrics if each.robust is not None and name in {None, each.name}]
+    return next((each for each in held if each.main), held[0] if held else None)
+
+
+def _lines(points: Sequence[_Point]) -> list[str]:
+    """Lay the runs out, and name the commits at which the level changed."""
+    newest = points[-1]
+    same = [at for at, point in enumerate(points) if _alike(point, newest)]
+    found = _found([points[at].metric.robust or 0.0 for at in same])
+    by_row = {same[shift.at]: shift for shift in found}
+    rows = [
+        (
+            point.run.taken_at,
+            commit_line(point.run.commit) or "-",
+            format_value(point.metric.robust, point.metric.unit),
+            format_percent(_noise(point.metric)),
+            _word(by_row.get(at), point.metric) if _alike(point, newest) else "other workload",
+        )
+        for at, point in enumerate(points)
+    ]
+    head = f"{printable(newest.record.id)}: {newest.metric.name}, {len(points)} runs of {newest.run.label}"
+    told = [_sentence(shift, points[at], points[at - 1]) for at, shift in by_row.items()]
+    return [head, *lay_out(_COLUMNS, rows, columns()), "", *(told or ["no lasting change of level"])]
+
+
+def _found(values: Sequence[float]) -> Sequence[Shift]:
+    """Look for changes of level; without the package that finds them the table is shown all the same."""
+    try:
+        return shifts(values)
+    except UsageError as error:
+        complain(str(error))
+        return ()
+
+
+def _alike(point: _Point, newest: _Point) -> bool:
+    return point.record.workload.fingerprint == newest.record.workload.fingerprint
+
+
+def _noise(metric: Measurement) -> float | None:
+    return 100 * metric.iqr / abs(metric.robust) if metric.iqr is not None and metric.robust else None
+
+
+def _word(shift: Shift | None, metric: Measurement) -> str:
+    if shift is None:
+        return ""
+    worse = (shift.percent > 0) == (metric.better == "lower")
+    words = ("slower", "faster") if metric.unit == "ms" else ("worse", "better")
+    return f"{words[0] if worse else words[1]} {shift.percent:+.1f} %"
+
+
+def _sentence(shift: Shift, point: _Point, before: _Point) -> str:
+    """Name the commit of a change, and the last one of the level before."""
+    unit = point.metric.unit
+    values = f"{format_value(shift.before, unit)} -> {format_value(shift.after, unit)}"
+    since = commit_line(point.run.commit) or f"the run of {point.run.taken_at}"
+    last = commit_line(before.run.commit)
+    return f"{_word(shift, point.metric)} since {since}: {values}{f'; the last one before is {last}' if last else ''}"
