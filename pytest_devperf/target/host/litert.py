@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.target.feed import Feed, make_feed
-from pytest_devperf.target.host.model import Prepared, Up, refuse_unfed
+from pytest_devperf.target.feed import Feed
+from pytest_devperf.target.host.model import Prepared, Up
+from pytest_devperf.target.litert_file import read_litert
+from pytest_devperf.target.method import Fed, Method, feed_methods
 from pytest_devperf.target.onnx_file import Slot, model_sha256
 from pytest_devperf.target.target import Survey
 
 if TYPE_CHECKING:
     import numpy as np
-
-METHOD = "forward"
-"""The main subgraph; signatures are other names for the same thing in nearly every file."""
 
 CPU = "XNNPACK"
 """What the interpreter runs on where no delegate is named: its CPU kernels, XNNPACK's first."""
@@ -27,19 +25,22 @@ CPU = "XNNPACK"
 OPTIONS = ("num_threads",)
 """Options of the interpreter that `session_options` may name."""
 
+INSTALL = "pip install 'pytest-devperf[litert]'"
+
 
 def survey(model: Model) -> Survey:
-    """Read the model's inputs; its interpreter is made for it, but allocates nothing.
+    """Read methods and inputs from the file; the runtime loads nothing for it.
 
     Raises:
         Unsupported: ai-edge-litert is not installed.
         CaseError: The file is no LiteRT model, or an option, dimension or input is wrong.
     """
-    feed = _feed(model)
+    _runtime()
+    fed = _fed(model)
     return Survey(
-        methods=() if feed.reason else (METHOD,),
-        skipped={METHOD: feed.reason} if feed.reason else {},
-        inputs=describe_inputs(feed.arrays),
+        methods=fed.ready,
+        skipped=fed.skipped,
+        inputs=fed.described(),
         model_sha256=model_sha256(model.path),
         env=_env(),
     )
@@ -52,38 +53,75 @@ def prepare(model: Model) -> Prepared:
         Unsupported: ai-edge-litert is not installed, or the model cannot be fed.
         CaseError: As for `survey`.
     """
-    feed = _feed(model)
-    refuse_unfed(model, feed.reason)
+    _runtime()
+    method, feed = _fed(model).chosen(model)
 
-    def load() -> Any:  # noqa: ANN401 - an Interpreter, which ships no types
-        interpreter = _interpreter(model)
-        for detail in interpreter.get_input_details():
-            shape = feed.arrays[detail["name"]].shape
-            if tuple(detail["shape"]) != shape:
-                interpreter.resize_tensor_input(detail["index"], shape, strict=True)
-        interpreter.allocate_tensors()
-        return interpreter
+    def load() -> _Subgraph:
+        subgraph = _Subgraph(_interpreter(model), method)
+        subgraph.allocate(feed)
+        return subgraph
 
-    def bind(interpreter: Any) -> Up:  # noqa: ANN401 - an Interpreter
-        for detail in interpreter.get_input_details():
-            interpreter.set_tensor(detail["index"], feed.arrays[detail["name"]])
-
-        def latest() -> Mapping[str, np.ndarray[Any, Any]]:
-            # get_tensor hands out copies
-            return {
-                detail["name"]: interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()
-            }
-
-        return Up(function=interpreter.invoke, args=(), outputs=latest, env=_env())
+    def bind(subgraph: _Subgraph) -> Up:
+        subgraph.set_inputs(feed)
+        return Up(function=subgraph.invoke, args=(), outputs=subgraph.outputs, env=_env())
 
     return Prepared(load=load, bind=bind)
+
+
+class _Subgraph:
+    """One subgraph of a loaded model; inputs and outputs stay in place, so that an execution is its work alone."""
+
+    def __init__(self, interpreter: Any, method: Method) -> None:  # noqa: ANN401 - an Interpreter, which ships no types
+        self._interpreter = interpreter
+        self._method = method
+        # The public interface reaches the main subgraph alone; a signature runner resizes, copies and allocates
+        # in every call. What it calls underneath takes the subgraph as its last argument.
+        self._inner = interpreter if method.place == 0 else interpreter._interpreter  # noqa: SLF001 - see above
+        self._last = () if method.place == 0 else (method.place,)
+        self.invoke: Callable[[], object] = interpreter.invoke
+        """Executes it once."""
+        if method.place != 0:
+            inner, place = self._inner, method.place
+            self.invoke = lambda: inner.Invoke(place)
+
+    def allocate(self, feed: Feed) -> None:
+        """Give every input its size, and all tensors their memory."""
+        import numpy as np
+
+        for slot, place in self._slots():
+            shape = feed.arrays[slot.name].shape
+            if slot.shape == shape:
+                continue
+            if self._method.place == 0:
+                self._inner.resize_tensor_input(place, shape, strict=True)
+            else:
+                self._inner.ResizeInputTensor(place, np.array(shape, dtype=np.int32), True, *self._last)  # noqa: FBT003
+        self._call("allocate_tensors", "AllocateTensors")
+
+    def set_inputs(self, feed: Feed) -> None:
+        """Copy the inputs in."""
+        for slot, place in self._slots():
+            self._call("set_tensor", "SetTensor", place, feed.arrays[slot.name])
+
+    def outputs(self) -> Mapping[str, np.ndarray[Any, Any]]:
+        """Copy the latest outputs out, by name."""
+        slots = zip(self._method.outputs, self._method.output_places, strict=True)
+        return {slot.name: self._call("get_tensor", "GetTensor", place) for slot, place in slots}
+
+    def _slots(self) -> Iterator[tuple[Slot, int]]:
+        return zip(self._method.inputs, self._method.input_places, strict=True)
+
+    def _call(self, public: str, inner: str, *args: Any) -> Any:  # noqa: ANN401 - handed through
+        if self._method.place == 0:
+            return getattr(self._inner, public)(*args)
+        return getattr(self._inner, inner)(*args, *self._last)
 
 
 def _runtime() -> Any:  # noqa: ANN401 - the module itself, which ships no types
     try:
         return importlib.import_module("ai_edge_litert.interpreter")
     except ImportError as error:
-        raise Unsupported("a .tflite model on the host needs ai-edge-litert", "pip install ai-edge-litert") from error
+        raise Unsupported("a .tflite model on the host needs ai-edge-litert", INSTALL) from error
 
 
 def _env() -> dict[str, str | None]:
@@ -99,28 +137,16 @@ def _interpreter(model: Model) -> Any:  # noqa: ANN401 - an Interpreter
     try:
         return _runtime().Interpreter(model_path=model.path, **model.session_options)
     except ValueError as error:
-        raise CaseError(f"{model.path} is no LiteRT model: {str(error).splitlines()[0]}", "export it again") from error
+        raise CaseError(f"{model.path} cannot be loaded: {str(error).splitlines()[0]}", "export it again") from error
 
 
-def _feed(model: Model) -> Feed:
+def _fed(model: Model) -> Fed:
     name = Path(model.path).name
-    if model.method != METHOD:
-        raise CaseError(f"{name} has no method {model.method!r}", f"a LiteRT model has {METHOD!r} alone")
     if model.providers:
         raise CaseError(f"{name}: LiteRT takes no providers", "leave providers= out")
     for option in model.session_options:
         if option not in OPTIONS:
             raise CaseError(f"LiteRT's interpreter has no option {option!r}", f"there are {', '.join(OPTIONS)}")
-    return make_feed(tuple(map(_slot, _interpreter(model).get_input_details())), model.dims, model.inputs)
-
-
-def _slot(detail: Mapping[str, Any]) -> Slot:
-    import numpy as np
-
-    signature = detail.get("shape_signature")
-    sizes = detail["shape"] if signature is None or len(signature) == 0 else signature
-    return Slot(
-        name=detail["name"],
-        dtype=np.dtype(detail["dtype"]).name,
-        shape=tuple(int(size) if size >= 0 else None for size in sizes),
-    )
+    fed = feed_methods(read_litert(model.path), model)
+    fed.find(model)
+    return fed
