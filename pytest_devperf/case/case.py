@@ -22,6 +22,8 @@ class Case:
     """Plan fields named on the command line; a baseline does not override those."""
     tolerance: Mapping[str, float] = field(default_factory=dict)
     """Relative tolerances of its marker by metric (`*` for all), as fractions."""
+    sweep: str | None = None
+    """Group of configurations that are ranked among themselves."""
     memory: bool = False
     """Whether the memory of plain calls is taken too."""
     target: str | None = None

@@ -44,6 +44,7 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
         return Record(
             id=entry.case.id,
             suite=entry.case.suite,
+            sweep=entry.case.sweep,
             outcome=outcome,
             reason=reason,
             workload=_workload(first),
@@ -53,6 +54,7 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
     record = Record(
         id=entry.case.id,
         suite=entry.case.suite,
+        sweep=entry.case.sweep,
         outcome=outcome,
         workload=_workload(first),
         run_context=summarise(

@@ -42,6 +42,9 @@ SomePasses = TypeVar("SomePasses", bound=Passes)
 class Campaign:
     """The hooks of a session that measures."""
 
+    hosts_apps = True
+    """Whether it measures apps that host their own cases."""
+
     def __init__(self, config: pytest.Config, options: Options, places: Places, seed: int) -> None:
         self.config = config
         self.options = options
@@ -153,8 +156,9 @@ class Campaign:
             item=item,
             nth=nth,
             case=case,
-            converge=not saving and baseline is None,
-            early=not saving and baseline is not None,
+            # The configurations of a sweep all have all their rounds, or their floors could not be held together.
+            converge=not saving and baseline is None and case.sweep is None,
+            early=not saving and baseline is not None and case.sweep is None,
             policy=self.baselines.policy(case),
             baseline=baseline,
         )
@@ -249,6 +253,8 @@ class Campaign:
             on_round=self.screen.tick,
             on_cooling=self.screen.cooling,
         )
+        if not self.hosts_apps:
+            return meter
         meter.wish = Wish(
             only=self.options.only,
             iterations=None if "iterations" in entry.case.named else self.baselines.hosted_iterations(entry.case.id),

@@ -15,7 +15,7 @@ from pytest_devperf.plugin.marker import FULL, MARKER
 from pytest_devperf.plugin.options import PLAN_ROWS, SESSION_FIELDS
 from pytest_devperf.plugin.parse import parse_tolerance
 
-OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target"})
+OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target", "sweep"})
 """Marker keywords that are no field of the plan."""
 
 SAVING_PROCESSES = 6
@@ -42,12 +42,17 @@ def case_of(item: pytest.Item, options: Options, seed: int) -> Case:
     keywords = merged_keywords(item)
     plan_keywords = _plan_keywords(item, keywords)
     plan = plan_of(options, plan_keywords, seed)
+    sweep = _text(item, keywords, "sweep")
+    if sweep is not None and "processes" not in {**options.plan_ini, **plan_keywords, **options.plan_cli}:
+        # As in a saved run: which configuration is best is asked of the process starts.
+        plan = replace(plan, processes=min(SAVING_PROCESSES, plan.rounds))
     return Case(
         id=_text(item, keywords, "id") or item.nodeid,
         suite="full" if item.get_closest_marker(FULL) is not None else "quick",
         plan=plan,
         named=frozenset(options.plan_cli),
         tolerance=_tolerance(item, keywords.get("tolerance")),
+        sweep=f"{item.nodeid.partition('[')[0]} ({sweep})" if sweep is not None else None,
         memory=bool(keywords.get("memory", False)),
         target=_text(item, keywords, "target"),
     )

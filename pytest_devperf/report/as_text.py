@@ -36,6 +36,10 @@ def render(report: Report, *, width: int = 80, verbosity: int = 0) -> str:
             blocks += [_detail(record) for record in run.cases]
         blocks.append(_wrapped(reason_lines(run), width))
         blocks.append(_wrapped(told_lines(run), width))
+        if any(record.sweep is not None for record in run.cases):
+            from pytest_devperf.report.as_sweep import sweep_blocks
+
+            blocks += sweep_blocks(run.cases, width=width)
     blocks.append(_wrapped([*map(printable, report.messages), *_odds(report)], width))
     blocks.append([summary_line(report)])
     return "\n\n".join("\n".join(block) for block in blocks if block)

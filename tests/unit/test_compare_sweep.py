@@ -1,0 +1,78 @@
+"""Configurations ranked among themselves."""
+
+from __future__ import annotations
+
+from rule_samples import record, timed
+
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.sweep import rank
+from pytest_devperf.report.as_sweep import configuration, render, sweep_blocks, verdict
+
+
+def entrant(name: str, *floors_ms: float, **fields):
+    return record(timed([ms * 1e6 for ms in floors_ms]), id=f"test_net.py::test_net[{name}]", **fields)
+
+
+STARTS = (1.0, 1.001, 1.002, 1.0, 1.001, 1.002)
+
+
+def scaled(factor: float) -> list[float]:
+    return [factor * start for start in STARTS]
+
+
+def test_a_clear_difference_has_a_winner() -> None:
+    sweep = rank([entrant("slow", *scaled(1.2)), entrant("fast", *STARTS), entrant("middle", *scaled(1.1))])
+    assert [configuration(each.id) for each in sweep.ranked] == ["fast", "middle", "slow"]
+    assert verdict(sweep) == "winner: fast, by 10.0 % and beyond noise"
+    assert all(not each.like for each in sweep.ranked)
+
+
+def test_what_lies_within_the_tolerance_does_not_win() -> None:
+    sweep = rank([entrant("a", *STARTS), entrant("b", *scaled(1.01)), entrant("c", *scaled(1.2))])
+    assert sweep.winner is None
+    assert verdict(sweep) == "no winner: a and b do not differ beyond noise"
+    assert [len(each.like) for each in sweep.ranked] == [1, 1, 0]
+
+
+def test_a_narrower_tolerance_tells_them_apart() -> None:
+    sides = [entrant("a", *STARTS), entrant("b", *scaled(1.01))]
+    assert rank(sides, Policy(tolerance={"*": 0.005})).winner == "test_net.py::test_net[a]"
+
+
+def test_process_starts_that_differ_as_much_leave_no_winner() -> None:
+    sweep = rank([entrant("a", 1.0, 1.1, 1.2), entrant("b", 1.06, 1.16, 1.26)])
+    assert sweep.winner is None
+
+
+def test_one_process_start_each_cannot_tell() -> None:
+    assert rank([entrant("a", 1.0), entrant("b", 2.0)]).winner is None
+
+
+def test_the_more_pairs_there_are_the_more_each_has_to_show() -> None:
+    near = [1.0, 1.02, 1.04]
+    two = [entrant("a", *near), entrant("b", *[1.1 * each for each in near])]
+    many = [entrant(str(place), *[1.1 * each for each in near]) for place in range(12)]
+    assert rank(two).winner is not None
+    assert rank([two[0], *many]).winner is None
+
+
+def test_what_failed_is_left_out_and_told() -> None:
+    sweep = rank([entrant("a", *STARTS), entrant("b", *STARTS, outcome="skipped", reason="no GPU")])
+    assert sweep.left_out == (("test_net.py::test_net[b]", "no GPU"),)
+    assert render("net", sweep)[-2:] == [
+        "left out b: no GPU",
+        "no winner: fewer than two configurations were measured",
+    ]
+
+
+def test_every_sweep_is_a_block_of_its_own() -> None:
+    cases = [
+        entrant("a", *STARTS, sweep="one"),
+        entrant("b", *scaled(1.5), sweep="two"),
+        entrant("c", *STARTS),
+        entrant("d", *scaled(2), sweep="one"),
+    ]
+    first, second = sweep_blocks(cases)
+    assert first[0] == "sweep one"
+    assert first[-1] == "winner: a, by 100 % and beyond noise"
+    assert second[0] == "sweep two"
