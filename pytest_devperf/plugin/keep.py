@@ -161,18 +161,22 @@ class Keeper:
             )
 
     def _worth_saving(self, ledger: Ledger, run: Run, label: str) -> tuple[tuple[Record, ...], list[str]]:
-        """Leave regressed cases their old baseline; a comparison is no part of what is kept."""
+        """Leave cases that regressed or failed their old baseline; a comparison is no part of what is kept.
+
+        A run that joins a generation leaves them out instead: their old baseline is part of it already.
+        """
         cases = []
         held_back = []
-        baselines = {entry.case.id: entry.baseline for entry in ledger}
+        baselines = {entry.case.id: entry.baseline for entry in ledger if self._options.compare == label}
         for record in run.cases:
-            verdict = record.comparison.verdict if record.comparison else None
+            regressed = record.comparison is not None and record.comparison.verdict == "regressed"
             old = baselines.get(record.id)
-            if verdict == "regressed" and self._options.compare == label and not self._options.save_regressed and old:
-                held_back.append(record.id)
-                cases.append(old.runs[0].record)
-            else:
+            unfit = record.outcome in {"failed", "error"} or (regressed and not self._options.save_regressed)
+            if old is None or not unfit:
                 cases.append(record)
+            else:
+                held_back += [record.id] if regressed else []
+                cases += [] if self._options.append else [old.runs[0].record]
         return tuple(cases), held_back
 
     def _json_path(self) -> Path:

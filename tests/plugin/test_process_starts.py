@@ -278,9 +278,10 @@ def test_facts_that_differ_between_starts_are_an_error(suite: Suite) -> None:
 
 def test_facts_and_properties_of_any_kind_survive_the_way_back(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=NOTE + ANY_FACTS)
-    result = _measure(suite, "--devperf-save=base", "--junitxml=junit.xml")
+    few = ("--devperf-processes=2", "--devperf-rounds=2", "--devperf-no-confirm")
+    result = _measure(suite, "--devperf-save=base", "--junitxml=junit.xml", *few)
     assert result.ret == 0
-    result = _measure(suite, "--devperf-compare=base")
+    result = _measure(suite, "--devperf-compare=base", *few)
     assert "INCOMPARABLE" not in suite.last_line(result)
 
 

@@ -101,6 +101,27 @@ def test_a_regressed_case_is_saved_where_the_user_says_so(two_cases: Suite) -> N
     assert two_cases.run("--devperf-compare=base").ret == 0
 
 
+def test_a_case_that_failed_keeps_its_old_baseline(two_cases: Suite) -> None:
+    two_cases.run(*BOTH)
+    source = two_cases.path / "test_two.py"
+    good = source.read_text()
+    source.write_text(good.replace("devperf(slow) == 2", "devperf(slow) == 3"))
+    assert two_cases.run(*BOTH).ret == 1
+    source.write_text(good)
+    two_cases.takes(slow=1_500_000)
+    again = two_cases.run("--devperf-compare=base")
+    assert two_cases.last_line(again) == "devperf: 1 REGRESSED, 1 within noise; compared with base"
+
+
+def test_an_appended_run_leaves_regressed_cases_out(two_cases: Suite) -> None:
+    two_cases.run(*BOTH)
+    two_cases.takes(slow=1_500_000)
+    two_cases.run(*BOTH, "--devperf-append")
+    assert [case["id"] for case in _run(two_cases.saved()[-1])["cases"]] == ["test_two.py::test_fast"]
+    again = two_cases.run("--devperf-compare=base")
+    assert two_cases.last_line(again) == "devperf: 1 REGRESSED, 1 within noise; compared with base"
+
+
 def test_a_run_that_will_refuse_comparison_says_so_when_it_is_saved(two_cases: Suite) -> None:
     two_cases.takes(context={"throttled": True})
     result = two_cases.run("--devperf-save=base")
