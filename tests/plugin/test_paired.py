@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
+
+try:  # loaded once here: pytester forgets what a test imported, and numpy cannot be imported twice
+    import numpy
+    import onnx
+    import onnxruntime
+except ImportError:
+    onnx = numpy = onnxruntime = None
 
 if TYPE_CHECKING:
     from conftest import Suite
@@ -92,3 +100,72 @@ def test_a_program_against_a_model_is_refused(suite: Suite) -> None:
     result = suite.run_here("--devperf")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*devperf.paired was given a program and a model: give two lists*"])
+
+
+MODELS = """
+def test_models(devperf):
+    outputs = devperf.paired(old="old.onnx", new="new.onnx", dims={"n": 2})
+    assert outputs["y"].shape == (2, 64)
+"""
+
+
+def chain(path, depth: int, width: int = 64) -> None:
+    """A model that multiplies so many times: deeper is slower."""
+    weight = onnx.numpy_helper.from_array(numpy.eye(width, dtype=numpy.float32), "w")
+    names = ["x", *(f"h{at}" for at in range(depth - 1)), "y"]
+    nodes = [
+        onnx.helper.make_node("Softmax" if at % 2 else "MatMul", [a] if at % 2 else [a, "w"], [b])
+        for at, (a, b) in enumerate(pairwise(names))
+    ]
+    shape = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", width]) for name in ("x", "y")]
+    graph = onnx.helper.make_graph(nodes, "chain", shape[:1], shape[1:], [weight])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, str(path))
+
+
+needs_onnx = pytest.mark.skipif(onnxruntime is None, reason="needs onnx and onnxruntime")
+
+
+@needs_onnx
+@pytest.mark.slow
+def test_a_deeper_model_regresses_and_its_outputs_come_back(suite: Suite) -> None:
+    chain(suite.path / "old.onnx", 4)
+    chain(suite.path / "new.onnx", 120)
+    suite.pytester.makepyfile(test_models=MODELS)
+    result = suite.run_here(
+        "--devperf", "--devperf-iterations=10", "--devperf-tolerance=60%", "--devperf-json=run.json"
+    )
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*execute.forward regressed: *"])
+    (case,) = suite.cases().values()
+    assert [metric["name"] for metric in case["metrics"]] == ["execute.forward"]
+    assert case["workload"]["kind"] == "model"
+    assert suite.run_here().ret == 0
+
+
+@needs_onnx
+@pytest.mark.slow
+def test_models_with_other_inputs_are_not_compared(suite: Suite) -> None:
+    chain(suite.path / "old.onnx", 2, width=32)
+    chain(suite.path / "new.onnx", 2)
+    suite.pytester.makepyfile(test_models=MODELS)
+    result = suite.run_here("--devperf", "--devperf-iterations=5")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*the two models take other inputs, so there is nothing to compare*"])
+
+
+@pytest.mark.slow
+def test_programs_take_turns_on_a_phone(suite: Suite) -> None:
+    (suite.path / "bench.sh").write_text("#!/bin/sh\nfor i in 0 1 2 3 4; do echo $(($1 + i * 100)); done\n")
+    suite.pytester.makepyfile(
+        test_phone="""
+        def test_phone(devperf):
+            devperf.paired(
+                old=["sh", "./bench.sh", "1000000"], new=["sh", "./bench.sh", "1100000"], push=["bench.sh"]
+            )
+        """
+    )
+    result = suite.run_here("--devperf-target=sim", "--devperf", "--devperf-processes=2", "--devperf-json=run.json")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*latency regressed: 1.00 -> 1.10 ms (+10.0 %), beyond *"])
+    assert suite.cases()["test_phone.py::test_phone"]["metrics"][0]["process"] == [0] * 4 + [1] * 4
