@@ -80,6 +80,16 @@ def test_the_first_run_of_a_label_is_all_new_and_saved_and_passes(two_cases: Sui
     assert len(two_cases.saved()) == 1
 
 
+def test_the_first_run_of_a_label_may_skip_cases(two_cases: Suite) -> None:
+    source = two_cases.path / "test_two.py"
+    source.write_text("import pytest\n" + source.read_text().replace("assert devperf(slow) == 2", "pytest.skip('x')"))
+    result = two_cases.run(*BOTH)
+    assert result.ret == 0
+    assert two_cases.last_line(result) == (
+        "devperf: 1 NEW, 1 SKIPPED; there is no run of base to compare with yet; saved as base"
+    )
+
+
 def test_a_regressed_case_keeps_its_old_baseline_and_the_last_line_says_so(two_cases: Suite) -> None:
     two_cases.run(*BOTH)
     two_cases.takes(slow=1_500_000, fast=990_000)
