@@ -47,11 +47,13 @@ class PairedEntry(Entry):
     """Why there is no old side to compare with."""
     pairs: int = PAIRS
 
+    """How many pairs of process starts there are."""
+
     def calibrate(self) -> None:
         """Plan as many pairs of process starts as the budget has room for, by what start 1 took."""
         fitted = min((each[0].total_rounds for each in self.stretches().values()), default=0)
         if fitted:
-            self.pairs = min(PAIRS, max(1, fitted // (2 * (ROUNDS_EACH + READY))))
+            self.pairs = min(self.pairs, max(1, fitted // (2 * (ROUNDS_EACH + READY))))
 
     @property
     def processes(self) -> int:
@@ -77,8 +79,8 @@ class PairedEntry(Entry):
         return Share(
             process=0,
             rounds=1,
-            total_rounds=PAIRS * 2 * (ROUNDS_EACH + READY),
-            processes=2 * PAIRS,
+            total_rounds=self.pairs * 2 * (ROUNDS_EACH + READY),
+            processes=2 * self.pairs,
             iterations=self.case.plan.iterations,
         )
 
@@ -210,6 +212,8 @@ def _wants_pair(entry: PairedEntry, pair: int) -> bool:
 class Against(Campaign):
     """The hooks of a session that compares with the code of another environment, in turns."""
 
+    hosts_apps = False
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._ending = False
@@ -232,6 +236,7 @@ class Against(Campaign):
             converge=False,
             early=False,
             policy=self.baselines.policy(case),
+            pairs=case.plan.processes if "processes" in case.named else PAIRS,
         )
 
     def judge(self, entry: Entry) -> None:

@@ -61,17 +61,21 @@ def read_options(config: pytest.Config) -> Options:
     plan_cli: dict[str, Any] = {}
     plan_ini: dict[str, Any] = {}
     plan_names = {row.name for row in PLAN_ROWS}
+    named: set[str] = set()
     for row in (*ROWS[1:], *INI_ONLY):
         from_cli = _read_cli(config, row)
         value = _read_ini(config, row) if from_cli is None else from_cli
         if value is None:
             continue
+        if from_cli is not None:
+            named.add(row.name)
         if row.name in plan_names:
             (plan_ini if from_cli is None else plan_cli)[row.name] = value
         else:
             values[row.name] = value
             if row.name == "tolerance":
                 values["tolerance_cli"] = from_cli is not None
+    _drop_other_aims(values, named)
     values["accept"] = frozenset(name for names in values.get("accept", ()) for name in names)
     options = Options(plan_cli=plan_cli, plan_ini=plan_ini, **values)
     _check(options)
@@ -98,6 +102,19 @@ def _check(options: Options) -> None:
             f"--devperf-processes={merged['processes']} is more than --devperf-rounds={merged['rounds']}: "
             "every process start takes at least one round"
         )
+
+
+def _drop_other_aims(values: dict[str, Any], named: set[str]) -> None:
+    """Let what the command line is about beat what the ini file is about: a saved run, turns, repetitions."""
+    alone, runs = {"aa", "against"}, {"compare", "save", "append"}
+    if named & alone:
+        gone = (alone | runs) - named
+    elif named & runs:
+        gone = alone
+    else:
+        return
+    for name in gone & values.keys():
+        del values[name]
 
 
 def _refuse_two_aims(options: Options) -> None:

@@ -95,3 +95,12 @@ def test_repetitions_on_this_machine_are_fresh_interpreters(suite: Suite) -> Non
     assert result.ret == 0
     assert (suite.path / "starts.txt").read_text().split() == ["-", "1", "2", "3", "4", "5"]
     result.stdout.fnmatch_lines(["devperf_tolerance = latency=*%"])
+
+
+def test_repeating_on_the_command_line_beats_a_comparison_of_the_ini_file(two_cases: Suite) -> None:
+    two_cases.pytester.makeini(
+        "[pytest]\nasyncio_default_fixture_loop_scope = function\ndevperf_compare = base\ndevperf_save = base\n"
+    )
+    result = two_cases.run("--devperf-aa=2")
+    assert result.ret == 0
+    assert not two_cases.saved()
