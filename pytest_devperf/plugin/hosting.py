@@ -63,6 +63,11 @@ class Hosted(Entry):
         """The test's id with the case's name."""
         return f"{self.item.nodeid}[{self.name}]"
 
+    @property
+    def processes(self) -> int:
+        """Launches: an app that is started by hand is started once, for all rounds."""
+        return 1 if self.app.no_launch else self.case.plan.processes
+
     def wants_start(self, process: int) -> bool:
         """Tell whether a further launch would add anything: loads and sizes need as many as there are."""
         if process < self.processes and not self.logged and any(start.few for start in self.starts):

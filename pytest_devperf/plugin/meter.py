@@ -99,7 +99,7 @@ class Meter:
         self._report_cooling = on_cooling
         self._loaded: _Load | None = None
         self.wish: Wish | None = None
-        """What is asked of an app's launch beside the plan; None: nothing."""
+        """What is asked of an app's launch beside the plan; None: this session measures no apps."""
         self.app_measured: App | None = None
         self.hosted: list[CaseReport] = []
         """What an app reported."""
@@ -178,15 +178,22 @@ class Meter:
 
     def app(self, app: App) -> tuple[str, ...]:
         """Launch an app that hosts its own cases, and take its reports; returns their names."""
-        from pytest_devperf.plugin.hosting import Wish, reports_of
+        from pytest_devperf.plugin.hosting import reports_of
 
         if self.app_measured is not None:
             raise CaseError(f"{self.case.id}: devperf.app was called twice in one test", "give each app a test")
         self._new(LATENCY)
         target = self._enter(app, LATENCY)
+        if self.wish is None:
+            raise Unsupported(
+                f"app {app.id} hosts its own cases, which are neither repeated nor paired",
+                "measure it with --devperf-save and --devperf-compare",
+            )
         self.app_measured = app
-        share, wish = self.orders.share(LATENCY), self.wish or Wish()
-        for report in reports_of(target, app, share, self.case.plan, wish):
+        share = self.orders.share(LATENCY)
+        if app.no_launch:  # nobody starts it by hand again and again
+            share = replace(share, rounds=share.total_rounds)
+        for report in reports_of(target, app, share, self.case.plan, self.wish):
             self.hosted.append(report)
         if not self.hosted:
             raise CaseError(f"{app.id} ended without reporting a case", "see docs/wire.md for what it has to post")

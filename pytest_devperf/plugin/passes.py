@@ -61,6 +61,10 @@ class Shows(Protocol):
         """Show a wait as it goes."""
         ...
 
+    def tell(self, sentence: str) -> None:
+        """Write a line at once."""
+        ...
+
 
 class Passes:
     """Runs what is left to run after start 1."""
@@ -211,7 +215,9 @@ class Passes:
         assert first.target is not None
         target, app = first.target, first.app
         wanted = {entry.name for entry in group}
-        wish = Wish(done=tuple(name for name in first.siblings if name not in wanted), build=False)
+        wish = Wish(
+            done=tuple(name for name in first.siblings if name not in wanted), build=False, tell=self._shows.tell
+        )
         around = CaseStart(process=process, role="rounds", device=target.device, facts=first.host.starts[0].facts)
         reports: dict[str, CaseReport] = {}
         problem: DevperfError | None = None

@@ -94,6 +94,8 @@ class Repeats(Passes):
 class Repeating(Campaign):
     """The hooks of a session that measures every case several times, and compares the runs with one another."""
 
+    hosts_apps = False
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._done: dict[int, list[Record]] = {}

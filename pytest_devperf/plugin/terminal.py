@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -85,21 +86,30 @@ class Screen:
     def tick(self, round_: Round) -> None:
         """A round is done; shows how warm the device is."""
         if self._bar is not None:
-            self._bar.set_postfix_str(format_measuring(*self._now, round_.temp_c), refresh=True)
+            with self._uncaptured():
+                self._bar.set_postfix_str(format_measuring(*self._now, round_.temp_c), refresh=True)
 
     def tell(self, sentence: str) -> None:
         """Write a line at once: something the user has to do, or to know while it happens."""
-        self.clear()
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            reporter.ensure_newline()
-            reporter.write_line(f"devperf: {sentence}")
+            with self._uncaptured():
+                self.clear()
+                reporter.ensure_newline()
+                reporter.write_line(f"devperf: {sentence}")
+                reporter.flush()  # whoever reads it through a pipe has to act now
 
     def cooling(self, step: Cooling) -> None:
         """Show a wait as it goes."""
         bar = self._progress()
         if bar is not None:
-            bar.set_postfix_str(f"cooling down: {format_cooling(step)}", refresh=True)
+            with self._uncaptured():
+                bar.set_postfix_str(f"cooling down: {format_cooling(step)}", refresh=True)
+
+    def _uncaptured(self) -> AbstractContextManager[None]:
+        """Write past pytest's capturing: this is called while a test runs."""
+        capture = self._config.pluginmanager.get_plugin("capturemanager")
+        return nullcontext() if capture is None else capture.global_and_fixture_disabled()
 
     def clear(self) -> None:
         """Make room for a line of pytest's own."""

@@ -144,7 +144,8 @@ class _Started:
         known = len(task.done) + len(task.begun)
         self._in_vain = self._in_vain + 1 if known == self._known else 1
         self._known = known
-        if self._in_vain >= RESTARTS:
+        # What was refused once is refused again: a wrong token, another run's id.
+        if self._in_vain >= RESTARTS or (self._collector.refusals and not known):
             where = f" in case {task.begun[-1]!r}" if task.begun else ""
             refused = (
                 f"; the last request was refused: {self._collector.refusals[-1]}" if self._collector.refusals else ""

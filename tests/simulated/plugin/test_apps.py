@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
+import subprocess
+import sys
 from typing import Any
+
+import pytest
 
 Session = Any
 """The fixtures' own class; conftest files are not imported."""
@@ -77,15 +84,21 @@ def test_an_app_that_dies_is_started_again_and_only_the_case_it_died_in_fails(ap
     assert cases[DECODE]["outcome"] == "passed"
 
 
-def test_an_app_with_a_stale_token_is_refused_and_told_apart_from_one_that_is_silent(app: Session) -> None:
-    app.app_does(sort=1_000_000, how={"told": {"TOKEN": "of another run"}})
+@pytest.mark.parametrize(
+    ("stale", "words"),
+    [({"TOKEN": "of another run"}, "the token is another run's"), ({"RUN": "another"}, "run 'another' is over")],
+)
+def test_a_stale_app_is_refused_and_told_apart_from_one_that_is_silent(
+    app: Session, stale: dict[str, object], words: str
+) -> None:
+    app.app_does(sort=1_000_000, how={"told": stale})
     (app.path / "test_app.py").write_text("def test_app(devperf):\n    devperf.app('com.example.bench')\n")
 
     result = app.run("--devperf-save=base")
 
     assert result.ret == 1
     assert "com.example.bench died on Google Pixel 8" in flat(result)
-    assert "the token is another run's" in flat(result)
+    assert words in flat(result)
 
 
 def test_a_case_that_must_come_and_does_not_fails_the_test_and_no_other(app: Session) -> None:
@@ -162,3 +175,23 @@ def test_this_machine_hosts_no_apps(app: Session) -> None:
     assert result.ret == 1
     assert "app com.example.bench runs on a phone, not on" in flat(result)
     assert json.loads((app.path / "app.json").read_text())["cases"]
+
+
+def test_an_app_that_is_started_by_hand_is_waited_for_and_started_once(app: Session) -> None:
+    (app.path / "test_app.py").write_text(
+        "def test_app(devperf):\n    devperf.app('com.example.bench', no_launch=True)\n"
+    )
+    (app.path / "slow").write_text("1")
+    arguments = app.arguments("--devperf-rounds=6", "--devperf-processes=3", "--devperf-json=run.json")
+    with app.pytester.popen([sys.executable, "-m", "pytest", *arguments], stderr=subprocess.STDOUT) as session:
+        assert session.stdout is not None
+        line = next(line.decode() for line in session.stdout if b"waiting for com.example.bench" in line)
+        told = dict(re.findall(r"--es (\S+) (\S+)", line))
+        environment = {name: shlex.split(value)[0] for name, value in told.items()}
+        slow = {"DEVPERF_SIM_SLOWDOWN": str(app.path / "slow")}
+        subprocess.run([sys.executable, "app.py"], cwd=app.path, env={**os.environ, **environment, **slow}, check=True)
+        session.stdout.read()
+
+    assert session.returncode == 0
+    assert [launch["rounds"] for launch in app.launches] == [6]
+    assert set(app.cases()) == {SORT, DECODE}
