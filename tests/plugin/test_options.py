@@ -215,9 +215,5 @@ def test_marker_keywords_of_test_and_module_are_merged_the_nearest_first(suite: 
     assert set(case["metrics"][0]["process"]) == {0}
 
 
-def test_the_marker_takes_what_the_documentation_names() -> None:
-    assert {"id", "suite", "tolerance", "memory", "target"} == OWN_KEYWORDS
-
-
 def test_a_debugger_keeps_everything_in_one_process(two_cases: Suite) -> None:
     assert _settings(two_cases, "--pdb")["processes"] == 1
