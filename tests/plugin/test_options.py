@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.case.plan import PLAN_UNITS, Plan
-from pytest_devperf.plugin.cases import OWN_KEYWORDS
 from pytest_devperf.plugin.options import PLAN_ROWS, ROWS, SESSION_FIELDS
 
 if TYPE_CHECKING:
