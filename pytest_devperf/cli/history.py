@@ -109,7 +109,7 @@ def _lines(points: Sequence[_Point]) -> list[str]:
     """Lay the runs out, and name the commits at which the level changed."""
     newest = points[-1]
     same = [at for at, point in enumerate(points) if _alike(point, newest)]
-    found = _found([points[at].metric.robust or 0.0 for at in same])
+    found = _found([points[at].metric for at in same])
     by_row = {same[shift.at]: shift for shift in found}
     rows = [
         (
@@ -126,10 +126,10 @@ def _lines(points: Sequence[_Point]) -> list[str]:
     return [head, *lay_out(_COLUMNS, rows, columns()), "", *(told or ["no lasting change of level"])]
 
 
-def _found(values: Sequence[float]) -> Sequence[Shift]:
+def _found(metrics: Sequence[Measurement]) -> Sequence[Shift]:
     """Look for changes of level; without the package that finds them the table is shown all the same."""
     try:
-        return shifts(values)
+        return shifts([each.robust or 0.0 for each in metrics], widths=[each.iqr or 0.0 for each in metrics])
     except UsageError as error:
         complain(str(error))
         return ()

@@ -55,11 +55,12 @@ class Shift:
         return 100 * (self.after / self.before - 1)
 
 
-def shifts(values: Sequence[float], *, least: float = LEAST_SHIFT) -> tuple[Shift, ...]:
+def shifts(values: Sequence[float], *, widths: Sequence[float] = (), least: float = LEAST_SHIFT) -> tuple[Shift, ...]:
     """Find where a history of positive values changed its level, oldest first.
 
     Args:
         values: In the order in which they were taken.
+        widths: IQR of the run behind each value, in the same unit: a change within the runs' own IQR is none.
         least: Smallest change that is told, as a fraction.
 
     Raises:
@@ -70,7 +71,7 @@ def shifts(values: Sequence[float], *, least: float = LEAST_SHIFT) -> tuple[Shif
     logs = [math.log(value) for value in values]
     noise = max(_noise(logs), LEAST_NOISE)
     edges = [0, *_edges([value / noise for value in logs])]
-    return _told(values, edges, least)
+    return _told(values, edges, widths or [0.0] * len(values), least)
 
 
 def _edges(scaled: Sequence[float]) -> list[int]:
@@ -93,12 +94,15 @@ def _noise(logs: Sequence[float]) -> float:
     return NORMAL_MAD * stats.median([abs(step - middle) for step in steps]) / math.sqrt(2)
 
 
-def _told(values: Sequence[float], edges: Sequence[int], least: float) -> tuple[Shift, ...]:
+def _told(values: Sequence[float], edges: Sequence[int], widths: Sequence[float], least: float) -> tuple[Shift, ...]:
     """Leave out changes that are too small, joining the levels on either side."""
     kept = [0]
     for start, end in pairwise(edges):
-        level, before = stats.median(values[start:end]), stats.median(values[kept[-1] : start] or values[start:end])
-        if start and abs(level / before - 1) >= least:
+        if not start:
+            continue
+        level, before = stats.median(values[start:end]), stats.median(values[kept[-1] : start])
+        width = max(stats.median(widths[start:end]), stats.median(widths[kept[-1] : start]))
+        if abs(level - before) > max(least * before, width):
             kept.append(start)
     bounds = [*kept, len(values)]
     return tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_devperf.compare.noise import Noise, recommended
+from pytest_devperf.compare.noise import FEWEST, Noise, recommended
 from pytest_devperf.report.row import BLIND_PERCENT
 from pytest_devperf.report.table import Column, Row, lay_out, wrapped
 from pytest_devperf.report.units import format_percent, format_value
@@ -76,9 +76,11 @@ def _alarms(every: Sequence[Noise]) -> str:
     alarms = sum(each.false_alarms for each in every)
     repetitions = max(each.repetitions for each in every)
     rate = f" ({100 * alarms / comparisons:.1f} %)" if comparisons else ""
+    enough = repetitions > FEWEST
+    confirmed = "and a third one confirmed" if enough else "and nothing could confirm a suspect: take three or more"
     return (
         f"false alarms: {alarms} of {comparisons} comparisons{rate}; each of {repetitions} repetitions was held "
-        "against every other as if that had been saved, and a third one confirmed"
+        f"against every other as if that had been saved, {confirmed}"
     )
 
 

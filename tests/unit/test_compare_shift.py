@@ -56,6 +56,12 @@ def test_a_change_below_the_tolerance_is_not_told() -> None:
     assert len(shifts(quiet, least=0.005)) == 1
 
 
+def test_a_change_within_the_runs_own_iqr_is_none() -> None:
+    values = history((12, 1.0), (12, 1.05))
+    assert shifts(values, widths=[0.06] * 24) == ()
+    assert len(shifts(values, widths=[0.01] * 24)) == 1
+
+
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0, 2.0], [0.0] * 10])
 def test_too_few_values_and_zeros_have_no_levels(values) -> None:
     assert shifts(values) == ()
