@@ -1,8 +1,11 @@
-"""Prepare runner and runtime library for the phones of one or more ABIs, once.
+"""Prepare what runs models on the phones of one or more ABIs, once.
 
-The library is ONNX Runtime's own for Android: `libonnxruntime.so`, or the archive onnxruntime-android (.aar)
-that holds one for each ABI. The runner is built from the source in this package by the Android NDK; a runner
-from a release does without one.
+ONNX models: the library is ONNX Runtime's own for Android: `libonnxruntime.so`, or the archive
+onnxruntime-android (.aar) that holds one for each ABI. The runner is built from the source in this package by
+the Android NDK; a runner from a release does without one.
+
+Other formats: the tool of the project itself, LiteRT's benchmark_model for .tflite and ExecuTorch's
+executor_runner for .pte files, as executables for the phone.
 """
 
 from __future__ import annotations
@@ -11,12 +14,14 @@ import argparse
 from pathlib import Path
 
 from pytest_devperf.cli.output import say
+from pytest_devperf.errors import UsageError
+from pytest_devperf.target.android.native import PROJECTS, TOOLS, option_of, store_tool
 from pytest_devperf.target.android.setup import set_up_android, setup_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    runtime = parser.add_mutually_exclusive_group(required=True)
+    runtime = parser.add_mutually_exclusive_group()
     runtime.add_argument("--library", type=Path, metavar="FILE", help="libonnxruntime.so for Android")
     runtime.add_argument("--aar", type=Path, metavar="FILE", help="onnxruntime-android archive")
     builder = parser.add_mutually_exclusive_group()
@@ -26,11 +31,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     builder.add_argument(
         "--runner", type=Path, metavar="FILE", help="a runner built elsewhere, instead of building one"
     )
+    for suffix, name in TOOLS.items():
+        parser.add_argument(
+            option_of(name), type=Path, metavar="FILE", help=f"{PROJECTS[name]}'s {name}, which runs {suffix} models"
+        )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Store runner and library; tell where."""
-    done = set_up_android(library=arguments.library, aar=arguments.aar, ndk=arguments.ndk, runner=arguments.runner)
-    for abi in done:
-        say(f"{abi}: runner and runtime library are ready in {setup_folder() / abi}")
+    """Store what was given; tell where."""
+    tools = {name: getattr(arguments, name) for name in TOOLS.values() if getattr(arguments, name) is not None}
+    if not tools and arguments.library is None and arguments.aar is None:
+        raise UsageError("nothing was given to set up", f"pass --library, --aar, {', '.join(map(option_of, PROJECTS))}")
+    for name, file in tools.items():
+        say(f"{name} is ready: {store_tool(name, file)}")
+    if arguments.library is not None or arguments.aar is not None:
+        done = set_up_android(library=arguments.library, aar=arguments.aar, ndk=arguments.ndk, runner=arguments.runner)
+        for abi in done:
+            say(f"{abi}: runner and runtime library are ready in {setup_folder() / abi}")
     return 0

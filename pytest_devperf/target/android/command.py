@@ -22,6 +22,9 @@ from pytest_devperf.tool.readers import parse_output, reader_of
 LAST_LINES = 10
 """Lines of a failed program's output that its case shows: a message and its traceback's end."""
 
+LOGGING = frozenset({"executor_runner", "benchmark_model"})
+"""Readers of tools that some builds of write to the phone's log alone (ExecuTorch's platform for Android does)."""
+
 Surround = Callable[[Mapping[str, int]], Witness]
 """Tells what surrounded a run, from the lowest cap of each policy meanwhile."""
 
@@ -150,7 +153,8 @@ class CommandRunner:
             raise lost(self._link.name, f"running {self._name}", "its answer was cut off")
         if ended.returncode != 0:
             raise CaseError(
-                f"{self._name} ended with {_format_code(ended.returncode)} on {self._link.name}; {self._last()}"
+                f"{self._name} ended with {_format_code(ended.returncode)} on {self._link.name}; "
+                f"{self._last(ended.pid)}"
             )
         return ended
 
@@ -159,27 +163,44 @@ class CommandRunner:
             with best_effort():
                 self._link.script(f"kill -9 -{pid} 2>/dev/null; kill -9 {pid} 2>/dev/null", doing="ending a program")
 
-    def _read(self, ended: Ended) -> Output:  # noqa: ARG002 - only what ended can be read
+    def _read(self, ended: Ended) -> Output:
+        """Read the results from standard output, standard error, or the phone's log, wherever they are."""
         self._printed = self._place.read(OUT).decode("utf-8", "replace")
-        try:
-            return parse_output(self._printed, self._command.read, self._command.units)
-        except CaseError as error:
-            first = error
+        failed: CaseError | None = None
+        for text in self._texts(ended):
+            try:
+                output = parse_output(text, self._command.read, self._command.units)
+            except CaseError as error:
+                failed = error if failed is None or not self._printed.strip() else failed
+                continue
+            self._printed = text if self._command.read in LOGGING else self._printed
+            return output
+        raise CaseError(f"the output of {self._name} cannot be read: {failed}; {self._last(ended.pid)}") from failed
+
+    def _texts(self, ended: Ended) -> Iterator[str]:
+        yield self._printed
         errors = self._place.read(ERR).decode("utf-8", "replace")
         if errors.strip():
-            try:
-                return parse_output(errors, self._command.read, self._command.units)
-            except CaseError as error:
-                first = error if not self._printed.strip() else first
-        raise CaseError(f"the output of {self._name} cannot be read: {first}; {self._last()}") from first
+            yield errors
+        log = self._log(ended.pid)
+        if log:
+            yield log
 
-    def _last(self) -> str:
+    def _log(self, pid: int | None) -> str:
+        """Read what the program wrote into the phone's log; nothing where its output is not looked for there."""
+        if pid is None or self._command.read not in LOGGING:
+            return ""
+        done = self._link.script(f"logcat -d -v raw --pid={pid} 2>/dev/null", doing="reading its log")
+        return "\n".join(line for line in done.output.splitlines() if not line.startswith("---------"))
+
+    def _last(self, pid: int | None = None) -> str:
         with best_effort():
             folder = self._place.folder
             done = self._link.script(
                 f"cd {folder} && tail -n {LAST_LINES} {OUT}; tail -n {LAST_LINES} {ERR}", doing="reading its last lines"
             )
-            lines = [line[:300] for line in done.output.splitlines() if line.strip()][-LAST_LINES:]
+            text = done.output if done.output.strip() else self._log(pid)
+            lines = [line[:300] for line in text.splitlines() if line.strip()][-LAST_LINES:]
             return "it ended with\n" + ("\n".join(lines) or "(nothing)")
         return "its last lines could not be read"
 

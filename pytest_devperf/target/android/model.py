@@ -75,7 +75,7 @@ def check(model: Model) -> tuple[Schema, Feed]:
         raise CaseError(f"no model file {model.path}", "the path is relative to the test file")
     if path.suffix.lower() not in SUFFIXES:
         raise Unsupported(
-            f"{path.name}: phones run ONNX models alone", "use devperf.command with the format's own tool"
+            f"{path.name}: phones run .onnx, .tflite and .pte models", "use devperf.command with the format's own tool"
         )
     if model.method != METHOD:
         raise CaseError(f"{path.name} has no method {model.method!r}", f"an ONNX model has {METHOD!r} alone")

@@ -29,6 +29,9 @@ from pytest_devperf.target.android.look import (
     throttles,
 )
 from pytest_devperf.target.android.model import describe, provider_words, start_model, survey
+from pytest_devperf.target.android.native import Tool, ask_tool, find_tool, has_tools
+from pytest_devperf.target.android.native_feed import is_native, survey_native, tool_of
+from pytest_devperf.target.android.native_model import start_native
 from pytest_devperf.target.android.note import Notes
 from pytest_devperf.target.android.pin import Hold
 from pytest_devperf.target.android.place import ROOT
@@ -94,6 +97,7 @@ class AndroidTarget:
         self._before: Seen | None = None
         self._start = Start()
         self._about: Answer | None = None
+        self._tools: dict[str, Tool] = {}
         self._env: dict[str, str | None] = {"os": self._identity.os, "driver": None, "ep": None, "sdk": None}
         if affinity is not None:
             self._env["affinity"] = affinity
@@ -228,6 +232,19 @@ class AndroidTarget:
             CaseError: The workload is wrong.
             TargetError: The phone went away.
         """
+        if isinstance(workload, Model) and is_native(workload):
+            tool = self.tool(tool_of(workload))
+            self.open()
+            self._env |= survey_native(workload, tool).env
+            return start_native(
+                workload,
+                self._link,
+                tool,
+                runner=self._anchor_runner(),
+                prefix=self._prefix,
+                policies=tuple(self._start.max_khz),
+                surround=self._witness,
+            )
         if isinstance(workload, Model):
             setup = self.setup()
             self.open()
@@ -278,7 +295,14 @@ class AndroidTarget:
         return host_app(app, task, self._link, build=build, tell=tell)
 
     def survey(self, workload: Model) -> Survey:
-        """Read the model's own schema; the phone is not asked."""
+        """Read the model's own schema; the phone is asked only which options a native tool takes, and once.
+
+        Raises:
+            Unsupported: No tool for this kind of file is set up.
+            CaseError: The model, an option or an input is wrong.
+        """
+        if is_native(workload):
+            return survey_native(workload, self.tool(tool_of(workload)))
         version = self._env["sdk"]
         return survey(workload, version=None if version is None else version.removeprefix("onnxruntime "))
 
@@ -292,6 +316,19 @@ class AndroidTarget:
         if self.device.kind == "sim" and runner is None:
             return set_up_simulated()
         return find_setup(self.device.abi or "unknown", runner=runner, library=library)
+
+    def tool(self, name: str) -> Tool:
+        """Find a native tool for it, and ask it once which options it takes.
+
+        Raises:
+            Unsupported: It is not set up.
+            CaseError: It cannot run there.
+            TargetError: The phone went away.
+        """
+        path = find_tool(name, self.device.abi or "unknown", simulated=self.device.kind == "sim")
+        if name not in self._tools:
+            self._tools[name] = ask_tool(name, path, self._link)
+        return self._tools[name]
 
     # -- below -----------------------------------------------------------------------------------
 
@@ -405,8 +442,8 @@ def open_target(  # noqa: PLR0913 - as AndroidTarget
 
 
 def is_set_up(target: AndroidTarget) -> bool:
-    """Tell whether models can run on it: runner and library are there."""
+    """Tell whether models can run on it: runner and library are there, or a tool for another format is."""
     with suppress(Unsupported):
         target.setup()
         return True
-    return False
+    return has_tools(target.device.abi or "unknown", simulated=target.device.kind == "sim")

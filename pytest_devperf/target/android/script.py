@@ -34,6 +34,8 @@ class Ended:
     cpu_ns: int | None = None
     caps_khz: Mapping[str, int] = field(default_factory=dict)
     peak_bytes: int | None = None
+    pid: int | None = None
+    """Process id the program had: the phone's log tells by it who wrote a line."""
     anchors_ns: tuple[int, ...] = ()
 
 
@@ -94,6 +96,7 @@ def format_start(
         "kill $sampler 2>/dev/null",
         f'echo "@@caps"; cat {CAPS} 2>/dev/null',
         'echo "@@peak $peak"',
+        'echo "@@pid $child"',
         f'echo "@@anchors"; ./{RUNNER} anchor {anchors}' if anchors else "",
         'echo; echo "@@rc $code"',
     ]
@@ -128,12 +131,14 @@ def parse_end(text: str) -> Ended | None:
     if found is None:
         return None
     peak = re.search(r"^@@peak (\d+)", text, re.MULTILINE)
+    pid = re.search(r"^@@pid (\d+)", text, re.MULTILINE)
     caps = re.search(r"^@@caps\r?\n((?:policy\d+ \d* ?)+)", text, re.MULTILINE)
     return Ended(
         returncode=int(found[1]),
         cpu_ns=parse_times(text),
         caps_khz={name: int(khz) for name, khz in re.findall(r"(policy\d+) (\d+)", caps[1])} if caps else {},
         peak_bytes=int(peak[1]) * 1024 if peak else None,
+        pid=int(pid[1]) if pid else None,
         anchors_ns=parse_anchors(text.rpartition("@@anchors")[2]) if "@@anchors" in text else (),
     )
 

@@ -135,8 +135,12 @@ def set_up_android(
         return {abi: _store(abi, path, ndk=ndk, runner=runner) for abi, path in libraries.items()}
 
 
-def elf_abi(path: Path) -> str:
+def elf_abi(path: Path, *, what: str = "a shared library") -> str:
     """Read an ELF file's ABI, in Android's name.
+
+    Args:
+        path: The file.
+        what: What it should be.
 
     Raises:
         UsageError: It is no ELF file, or for no processor that Android runs on.
@@ -147,7 +151,7 @@ def elf_abi(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}", "check the path") from error
     if len(head) < 20 or head[:4] != b"\x7fELF":  # noqa: PLR2004 - up to the end of e_machine
-        raise UsageError(f"{path} is no shared library of Android or Linux", "give libonnxruntime.so, or --aar FILE")
+        raise UsageError(f"{path} is not {what} for Android or Linux", "give the file that was built for the phone")
     machine = struct.unpack("<H" if head[5] == 1 else ">H", head[18:20])[0]
     if machine not in MACHINES:
         raise UsageError(f"{path} is for a processor that Android does not run on (ELF machine {machine})")

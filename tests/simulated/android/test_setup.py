@@ -90,7 +90,7 @@ def test_what_is_missing_is_said_with_the_command(home: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("x.so", b"text", "is no shared library"),
+        ("x.so", b"text", "is not a shared library"),
         ("x.so", b"\x7fELF" + b"\x02\x01" + bytes(12) + b"\xf3\x00", "processor"),
     ],
 )
