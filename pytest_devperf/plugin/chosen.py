@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_devperf.case.plan import Plan
 from pytest_devperf.plugin.options import INI_ONLY, PLAN_ROWS, ROWS, Row, read_text, reason_of
 from pytest_devperf.plugin.parse import parse_bool
 
@@ -97,9 +98,10 @@ def _check(options: Options) -> None:
         refusing = ", ".join(sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses))
         raise pytest.UsageError(f"--devperf-accept: no refusing caution is called {unknown[0]!r}; there are {refusing}")
     merged = {**options.plan_ini, **options.plan_cli}
-    if "processes" in merged and "rounds" in merged and merged["processes"] > merged["rounds"]:
+    rounds = merged.get("rounds", Plan().rounds)
+    if merged.get("processes", 0) > rounds:
         raise pytest.UsageError(
-            f"--devperf-processes={merged['processes']} is more than --devperf-rounds={merged['rounds']}: "
+            f"--devperf-processes={merged['processes']} is more than --devperf-rounds={rounds}: "
             "every process start takes at least one round"
         )
 

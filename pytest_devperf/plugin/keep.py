@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.ledger import Entry, Ledger
     from pytest_devperf.plugin.place import Places
     from pytest_devperf.sensor.context import RunContext
+    from pytest_devperf.store.store import Store
     from pytest_devperf.target.target import Target
 
 RUN_ID_BYTES = 4
@@ -145,6 +147,7 @@ class Keeper:
                 store, run.device.fingerprint, label, append=self._options.append, taken_at=self._taken_at
             )
             kept = msgspec.structs.replace(run, label=label, generation=generation, cases=cases)
+            self._tell_left_behind(store, kept)
             path = store.save(kept)
             refusals = {
                 slug
@@ -159,6 +162,24 @@ class Keeper:
             self._saved.append(
                 Saved(label=label, path=path, refusals=tuple(sorted(refusals)), held_back=tuple(held_back))
             )
+
+    def _tell_left_behind(self, store: Store, kept: Run) -> None:
+        """Say which cases of the old generation have no part in the new one: they will be new next time."""
+        if self._options.append or kept.label is None:
+            return
+        with suppress(DevperfError):  # a damaged baseline is replaced; nothing is known of its cases
+            old = {
+                record.id
+                for run in store.runs(kept.device.fingerprint, kept.label, newest=True)
+                for record in run.cases
+            }
+            left = sorted(old - {record.id for record in kept.cases})
+            if left:
+                self._messages.append(
+                    f"{len(left)} case{'s' if len(left) > 1 else ''} of {kept.label} had no part in this run and "
+                    f"will be new next time ({left[0]}{', …' if len(left) > 1 else ''}): save all cases together, or "
+                    "add these with --devperf-append"
+                )
 
     def _worth_saving(self, ledger: Ledger, run: Run, label: str) -> tuple[tuple[Record, ...], list[str]]:
         """Leave cases that regressed or failed their old baseline; a comparison is no part of what is kept.

@@ -216,3 +216,10 @@ def test_marker_keywords_of_test_and_module_are_merged_the_nearest_first(suite: 
 
 def test_a_debugger_keeps_everything_in_one_process(two_cases: Suite) -> None:
     assert _settings(two_cases, "--pdb")["processes"] == 1
+
+
+def test_more_process_starts_than_rounds_are_refused_where_they_are_named(two_cases: Suite) -> None:
+    refused = two_cases.run("--devperf", "--devperf-processes=20")
+    assert refused.ret == USAGE
+    refused.stderr.fnmatch_lines(["*--devperf-processes=20 is more than --devperf-rounds=12*"])
+    assert two_cases.run("--devperf", "--devperf-rounds=2").ret == 0

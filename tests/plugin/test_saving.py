@@ -314,3 +314,13 @@ def test_a_run_document_serves_as_a_baseline(two_cases: Suite) -> None:
     result = two_cases.run("--devperf-compare=run.json")
     assert result.ret == 1
     assert two_cases.last_line(result) == "devperf: 1 REGRESSED, 1 within noise; compared with run.json"
+
+
+def test_a_save_that_leaves_cases_behind_says_which(two_cases: Suite) -> None:
+    two_cases.run("--devperf-save=base")
+    result = two_cases.run("--devperf-save=base", "-k", "fast")
+    assert result.ret == 0
+    text = " ".join(line.strip() for line in result.outlines)
+    assert "1 case of base had no part in this run and will be new next time (test_two.py::test_slow)" in text
+    joined = two_cases.run("--devperf-save=base", "--devperf-append", "-k", "slow")
+    assert "had no part" not in joined.stdout.str()
