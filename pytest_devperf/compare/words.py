@@ -19,6 +19,15 @@ VERDICTS = {"within_noise": "within noise"}
 """Verdicts whose word is not how people write it."""
 
 
+BLIND_PERCENT = 5.0
+"""A change people expect a gate to notice; a quiet verdict that could not have seen it says so."""
+
+
+def blind(change: Change) -> bool:
+    """Tell whether a quiet verdict could not have seen a change that people expect it to see."""
+    return change.verdict == "within_noise" and (change.detectable_pct or 0.0) > BLIND_PERCENT
+
+
 def sentence(change: Change) -> str:
     """Say what became of a metric, its values in a unit that suits their size.
 
@@ -38,6 +47,8 @@ def sentence(change: Change) -> str:
         parts.append(STOPPED[change.stopped_by])
     elif change.verdict == "regressed" and change.confirmed:
         parts.append("confirmed")
+    elif blind(change):
+        parts.append(f"blind to changes below {change.detectable_pct:.0f} %")
     return "; ".join(parts)
 
 

@@ -17,7 +17,7 @@ import pytest
 from pytest_devperf.compare.paired import PAIRS, ROUNDS_EACH
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.measure.round import Share
-from pytest_devperf.plugin.campaign import Campaign
+from pytest_devperf.plugin.campaign import Campaign, in_turns
 from pytest_devperf.plugin.fresh import HERE, Environment, Found, last_words, run_pass, settled
 from pytest_devperf.plugin.ledger import SOLO_STARTS, Entry
 from pytest_devperf.plugin.outcome import rebuild
@@ -268,6 +268,8 @@ class Against(Campaign):
         assert isinstance(entry, PairedEntry)
         if not entry.measured:
             return None
+        if in_turns(entry):
+            return super()._compare(entry, record)
         reason = entry.no_old
         if not _runs_here(entry):
             assert entry.target is not None
@@ -280,7 +282,8 @@ class Against(Campaign):
 
 
 def _runs_here(entry: Entry) -> bool:
-    return entry.target is not None and entry.target.device.kind == "host"
+    """Whether its Python runs on this machine, and it does not take turns by itself (`devperf.paired`)."""
+    return not in_turns(entry) and entry.target is not None and entry.target.device.kind == "host"
 
 
 def _kept(start: CaseStart, pairs: int) -> CaseStart:

@@ -317,7 +317,7 @@ class Campaign:
         except DevperfError as error:
             fail(entry, error.what, str(error))
             record = record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
-        if not _in_turns(entry):
+        if not in_turns(entry):
             return record
         from pytest_devperf.plugin.duel import olds_of
         from pytest_devperf.plugin.side import with_old_side
@@ -325,7 +325,7 @@ class Campaign:
         return with_old_side(record, olds_of(entry))
 
     def _compare(self, entry: Entry, record: Record) -> Comparison | None:
-        if _in_turns(entry):
+        if in_turns(entry):
             from pytest_devperf.plugin.duel import verdict_of
 
             return verdict_of(entry, record)
@@ -425,7 +425,7 @@ class Campaign:
         return status_of(report)
 
 
-def _in_turns(entry: Entry) -> bool:
+def in_turns(entry: Entry) -> bool:
     """Whether the test itself measured something against something else, in turns."""
     return any(start.olds for start in entry.starts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_devperf.compare.noise import FEWEST, Noise, recommended
-from pytest_devperf.report.row import BLIND_PERCENT
+from pytest_devperf.compare.words import BLIND_PERCENT
 from pytest_devperf.report.table import Column, Row, lay_out, wrapped
 from pytest_devperf.report.units import format_percent, format_value
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from pytest_devperf.compare.words import BLIND_PERCENT, blind
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.detail import caution_words, detail_lines, failure_text, stable_lines, stats_line
 from pytest_devperf.report.header import context_line, device_line, header_lines, run_line
 from pytest_devperf.report.report import Report, Saved, kind_of
-from pytest_devperf.report.row import BLIND_PERCENT, COMPARED, MEASURED, blind, compared_rows, measured_rows, word
+from pytest_devperf.report.row import COMPARED, MEASURED, compared_rows, measured_rows, word
 from pytest_devperf.report.table import lay_out, printable, wrapped
 
 __all__ = ["failure_text", "header_lines", "render", "stable_lines", "stats_line", "summary_line", "table_lines"]

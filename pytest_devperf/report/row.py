@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_devperf.compare.words import blind
 from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.record.record import Change, Measurement, Record
 from pytest_devperf.report.report import kind_of
@@ -29,9 +30,6 @@ MEASURED = (
     Column(heading="noise", number=True),
     Column(heading="quality"),
 )
-
-BLIND_PERCENT = 5.0
-"""A change people expect a gate to notice; a verdict that could not have is marked."""
 
 LOUD = frozenset(
     {"regressed", "suspect", "incomparable", "inconclusive", "new", "missing", "skipped", "failed", "error"}
@@ -91,11 +89,6 @@ def verdict_cell(change: Change) -> str:
     """
     text = word(change.verdict)
     return f"{text} (blind)" if blind(change) else text
-
-
-def blind(change: Change) -> bool:
-    """Tell whether a quiet verdict could not have seen a change that people expect it to see."""
-    return change.verdict == "within_noise" and (change.detectable_pct or 0.0) > BLIND_PERCENT
 
 
 def noise_percent(change: Change) -> float | None:

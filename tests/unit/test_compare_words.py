@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.tally import tally
@@ -129,3 +130,21 @@ def test_a_looser_rule_expects_more_false_alarms() -> None:
     ]
     assert rates == sorted(rates)
     assert rates[0] > 0
+
+
+def test_a_quiet_verdict_that_could_not_have_seen_five_percent_says_so() -> None:
+    quiet = Change(
+        metric="latency",
+        verdict="within_noise",
+        baseline=1.0,
+        candidate=1.01,
+        delta=0.01,
+        delta_pct=1.0,
+        decided_by="iqr",
+        threshold=0.082,
+        iqr_baseline=0.082,
+        iqr_candidate=0.05,
+        detectable_pct=8.2,
+    )
+    assert sentence(quiet).endswith("; blind to changes below 8 %")
+    assert "blind" not in sentence(replace(quiet, detectable_pct=4.9))
