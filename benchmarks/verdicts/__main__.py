@@ -11,9 +11,11 @@ import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from benchmarks.verdicts.devices import KINDS
+from benchmarks.verdicts.session import COMPARE_STARTS
 from benchmarks.verdicts.table import by_device, laid_out, overview
 from benchmarks.verdicts.trial import OURS, Score, trial
 
@@ -33,24 +35,29 @@ def options(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="4 machines of every kind")
     parser.add_argument("--devices", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--saved", type=int, choices=(1, 2, 3, 4, 5), default=1, help="saved runs in the baseline")
+    parser.add_argument(
+        "--confirm-starts", type=int, default=COMPARE_STARTS, help="process starts of a confirmation (default: 3)"
+    )
     parser.add_argument("--only-default", action="store_true", help="leave peers and variants out")
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes to use")
     return parser.parse_args(argv)
 
 
-def run_task(task: Task, *, saved: int) -> tuple[str, dict[str, Score]]:
+def run_task(task: Task, *, saved: int, confirm_starts: int) -> tuple[str, dict[str, Score]]:
     """Run one trial; the function that the worker processes call."""
     name, seed, everything = task
-    ours = OURS if everything else {"devperf": OURS["devperf"]}
+    chosen = OURS if everything else {"devperf": OURS["devperf"]}
+    ours = {rule: replace(each, confirm_starts=confirm_starts) for rule, each in chosen.items()}
     return name, trial(name, seed, saved, with_peers=everything, ours=ours)
 
 
-def gather_scores(tasks: list[Task], *, saved: int, workers: int) -> dict[str, dict[str, Score]]:
+def gather_scores(tasks: list[Task], *, saved: int, confirm_starts: int, workers: int) -> dict[str, dict[str, Score]]:
     """Run all trials and add their scores up: rule -> device -> score."""
     totals: dict[str, dict[str, Score]] = {}
     with ProcessPoolExecutor(max_workers=workers) as pool:
-        for name, scores in pool.map(partial(run_task, saved=saved), tasks, chunksize=2):
+        work = partial(run_task, saved=saved, confirm_starts=confirm_starts)
+        for name, scores in pool.map(work, tasks, chunksize=2):
             for rule, score in scores.items():
                 totals.setdefault(rule, {}).setdefault(name, Score()).add(score)
     return totals
@@ -66,7 +73,7 @@ def main(argv: list[str]) -> int:
         for name in chosen.devices
     ]
     began = time.monotonic()
-    totals = gather_scores(tasks, saved=chosen.saved, workers=chosen.workers)
+    totals = gather_scores(tasks, saved=chosen.saved, confirm_starts=chosen.confirm_starts, workers=chosen.workers)
     took_s = time.monotonic() - began
     print(
         f"{len(chosen.devices)} kinds of device, {trials} machines of each with 16 cases, seeds from {chosen.seed}, "
