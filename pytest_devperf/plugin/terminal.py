@@ -62,7 +62,7 @@ class Screen:
             Report(
                 runs=runs,
                 target=campaign.options.target,
-                compared_with=campaign.options.compare,
+                compared_with=campaign.options.compare or campaign.options.against,
                 messages=tuple(campaign.places.notes),
             )
         )
@@ -149,7 +149,8 @@ class Screen:
 
     def nothing_measured(self, reporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
         """Say that no case was measured, so that silence is not taken for a pass."""
-        compared = " and nothing was compared" if self._campaign.options.compare else ""
+        options = self._campaign.options
+        compared = " and nothing was compared" if options.compare or options.against else ""
         reporter.write_line(f"devperf: no case was measured{compared}")
 
 
