@@ -32,7 +32,7 @@ def read_terminal(descriptor: int) -> str:
 def test_temperature_is_shown_while_measuring_and_while_cooling(tool: Session) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))  # rows, columns, pixels
-    arguments = [*tool.arguments("--devperf-cooldown=auto"), "-p", "no:cacheprovider"]
+    arguments = [*tool.arguments("--devperf-cooldown=10"), "-p", "no:cacheprovider"]
     with tool.pytester.popen([sys.executable, "-m", "pytest", *arguments], stdout=theirs, stderr=theirs) as session:
         os.close(theirs)
         shown = read_terminal(ours)
