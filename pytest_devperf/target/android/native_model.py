@@ -20,6 +20,7 @@ from pytest_devperf.target.android.setup import RUNNER
 from pytest_devperf.target.feed import ITEM_BYTES, Feed
 from pytest_devperf.target.method import Method
 from pytest_devperf.target.onnx_file import Slot
+from pytest_devperf.target.target import Memory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,13 @@ SEPARATORS = ",:"
 
 It goes by the place of an input and only remarks on another name.
 """
+
+
+MEMORY_NS = 300_000_000
+"""How long a model is kept busy while its peak is watched: it is looked at every 10 to 20 ms."""
+
+MOST_FOR_MEMORY = 2_000
+"""Iterations that are done for that at most: executor_runner writes a line for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +67,7 @@ class NativeRunner(CommandRunner):
     ) -> None:
         self._job = job
         self._ran = False
+        self._call_ns = float(MEMORY_NS)
         command = Command(argv=job.argv, push=(str(job.tool.path),), read=job.tool.name)
         super().__init__(
             command, 0, place, link, prefix=prefix, policies=policies, anchored=anchored, surround=surround
@@ -81,9 +90,15 @@ class NativeRunner(CommandRunner):
         first = self._warmup if self._job.tool.name == "executor_runner" else 0
         samples = super().run(iterations + first, inner_loops)
         self._ran = True
+        self._call_ns = min(samples)
         # Loads are taken in starts of their own, and the first inference is told by nobody else.
         self._witness = replace(self._witness, values={})
         return samples[first:] if len(samples) > first else samples
+
+    def memory(self, iterations: int) -> Memory | None:
+        """Start the tool once, for long enough to be watched, and take its peak."""
+        long_enough = min(MOST_FOR_MEMORY, round(MEMORY_NS / self._call_ns))
+        return super().memory(max(iterations, long_enough))
 
     def result(self) -> Any:  # noqa: ANN401 - arrays by name
         """Fetch the outputs of the last iteration by name; nothing where the tool writes none."""

@@ -22,8 +22,11 @@ NO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SAMPLE_S = "0.5"
 """Pause of the sampler beside the program: a frequency cap lasts for seconds, each look starts one process."""
 
-PEAK_S = "0.05"
-"""Pause between two looks at the peak, in a pass of its own: the kernel keeps it, only the last rise can be missed."""
+PEAK_S = "0.005"
+"""Pause between two looks at the peak, in a pass of its own: the kernel keeps it, only the last rise can be missed.
+
+Starting `sleep` takes a phone another few ms; nothing is timed in this pass.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
