@@ -246,7 +246,8 @@ class Against(Campaign):
 
     def finish(self, pending: Sequence[Entry]) -> None:
         """Measure in turns what runs on this machine, and report every case."""
-        assert self._probed is not None
+        if self._probed is None:
+            return  # nothing was selected
         here = [entry for entry in pending if isinstance(entry, PairedEntry) and _runs_here(entry)]
         for entry in here:
             entry.calibrate()

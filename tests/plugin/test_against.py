@@ -184,3 +184,17 @@ def test_a_case_on_another_device_is_told_that_there_is_no_old_code(two_cases: S
     result = two_cases.run(f"--devperf-against={sys.executable}")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*one runs no Python of another environment: use devperf.paired there*"])
+
+
+@pytest.mark.parametrize("words", [("-k", "nothing_like_it"), ("--collect-only",)])
+def test_where_nothing_is_selected_nothing_is_asked_of_the_interpreter(two_cases: Suite, words) -> None:
+    result = two_cases.run("--devperf-against=missing/python", *words)
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert result.ret in {pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.OK}
+
+
+@pytest.mark.parametrize("words", [("-k", "nothing_like_it"), ("--collect-only",)])
+def test_where_nothing_is_selected_nothing_is_repeated(two_cases: Suite, words) -> None:
+    result = two_cases.run("--devperf-aa=3", *words)
+    assert "noise of unchanged code" not in result.stdout.str()
+    assert result.ret in {pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.OK}
