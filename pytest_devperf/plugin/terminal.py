@@ -42,7 +42,7 @@ class Screen:
         ready = campaign.settle()
         target = campaign.places.session_target()
         looks = [(target, target.look() if ready else _glance(target))]
-        phone = campaign.places.phone() if campaign.options.target == "auto" else None
+        phone = campaign.places.phone() if ready and campaign.options.target == "auto" else None
         if phone is not None:
             # It is opened with the first case that runs on it: a session of Python calls leaves it alone.
             looks.append((phone, _glance(phone)))
