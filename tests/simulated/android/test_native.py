@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from model_files import pte, tflite
+from stand_in import build_stand_in
 
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.case.workload import Command, Model
@@ -23,24 +23,15 @@ from pytest_devperf.target.android.phone import AndroidTarget, is_set_up
 from pytest_devperf.target.android.setup import FOLDER_VARIABLE
 from pytest_devperf.target.target import SelfWarming
 
-SOURCE = Path(__file__).with_name("stand_in_tool.c")
-
-OPTIONS = {"benchmark_model": ("-DBENCHMARK",), "executor_runner": ()}
-
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
-    if compiler is None:
-        pytest.skip("no C compiler")
     made: dict[tuple[str, ...], Path] = {}
 
     def build(name: str, *options: str) -> Path:
         key = (name, *options)
         if key not in made:
-            made[key] = tmp_path_factory.mktemp("tool") / name
-            words = [compiler, "-O1", *OPTIONS[name], *options, "-o", str(made[key]), str(SOURCE)]
-            subprocess.run(words, check=True)
+            made[key] = build_stand_in(name, tmp_path_factory.mktemp("tool"), *options)
         return made[key]
 
     return build
