@@ -25,6 +25,9 @@ LAST_LINES = 10
 LOGGING = frozenset({"executor_runner", "benchmark_model"})
 """Readers of tools that some builds of write to the phone's log alone (ExecuTorch's platform for Android does)."""
 
+LOG_PAUSES_S = (0.0, 0.2, 0.5)
+"""Waits before each look into the log: the phone's log daemon may be a moment behind a program that has ended."""
+
 Surround = Callable[[Mapping[str, int]], Witness]
 """Tells what surrounded a run, from the lowest cap of each policy meanwhile."""
 
@@ -182,9 +185,9 @@ class CommandRunner:
         errors = self._place.read(ERR).decode("utf-8", "replace")
         if errors.strip():
             yield errors
-        log = self._log(ended.pid)
-        if log:
-            yield log
+        for pause_s in LOG_PAUSES_S if self._command.read in LOGGING else ():
+            time.sleep(pause_s)
+            yield self._log(ended.pid)
 
     def _log(self, pid: int | None) -> str:
         """Read what the program wrote into the phone's log; nothing where its output is not looked for there."""
