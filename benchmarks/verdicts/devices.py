@@ -91,7 +91,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         name="laptop",
-        words="a package power limit that is reached after 15 s of load, 18 % slower there, and 1 % layout",
+        words="a package power limit that is reached after 15 s of load, 18 % slower there",
         influences=(Power(budget_s=15, refill=0.4, depth=0.18, wobble=0.01), Heat(rise_s=90, limit=0.5, slope=0.06)),
         offsets=Offsets(spread=0.005),
     ),
