@@ -14,12 +14,12 @@ from pytest_devperf.sensor.clock import ClockReading
 from pytest_devperf.sensor.power import PowerReading
 from pytest_devperf.sensor.thermal import ThermalReading
 from pytest_devperf.target.android.adb import STATES, Attached, choose, demand
-from pytest_devperf.target.cpus import parse_cpus
 from pytest_devperf.target.android.identity import hash_unit
 from pytest_devperf.target.android.look import SCRIPT, Seen, Start, parse_look, start_of, throttles
 from pytest_devperf.target.android.note import Note, format_note, mine, parse_note
 from pytest_devperf.target.android.pin import why_not_pinned
 from pytest_devperf.target.android.script import parse_end
+from pytest_devperf.target.cpus import parse_cpus
 
 
 def seen(max_khz: int | None, status: int | None = 0) -> Seen:
