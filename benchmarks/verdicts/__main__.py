@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from benchmarks.verdicts.devices import KINDS
-from benchmarks.verdicts.session import COMPARE_STARTS
+from benchmarks.verdicts.session import CONFIRM_STARTS
 from benchmarks.verdicts.table import by_device, laid_out, overview
 from benchmarks.verdicts.trial import OURS, Score, trial
 
@@ -36,7 +36,7 @@ def options(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--devices", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--saved", type=int, choices=(1, 2, 3, 4, 5), default=1, help="saved runs in the baseline")
     parser.add_argument(
-        "--confirm-starts", type=int, default=COMPARE_STARTS, help="process starts of a confirmation (default: 3)"
+        "--confirm-starts", type=int, default=CONFIRM_STARTS, help="process starts of a confirmation (default: 6)"
     )
     parser.add_argument("--only-default", action="store_true", help="leave peers and variants out")
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")

@@ -38,7 +38,7 @@ FASTEST_NS, SLOWEST_NS = 50e3, 20e6
 LOADS_EVERY = 4
 """Every fourth case is a model: it has a load and a peak of memory besides."""
 
-SAVE_STARTS, COMPARE_STARTS = 6, 3
+SAVE_STARTS, COMPARE_STARTS, CONFIRM_STARTS = 6, 3, 6
 """The plugin's defaults."""
 
 COOLDOWN_S = 10.0
@@ -54,7 +54,7 @@ class Rules:
 
     policy: Policy = field(default_factory=Policy)
     early_pass: bool = True
-    confirm_starts: int = COMPARE_STARTS
+    confirm_starts: int = CONFIRM_STARTS
     """Process starts of a confirmation."""
 
 

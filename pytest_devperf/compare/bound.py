@@ -32,7 +32,8 @@ def early_bound_ns(
     if not baseline.same_device or not befores or befores[0].kind != "rounds":
         return None
     try:
-        side = baseline_side(befores, planned_rounds, policy, anchor=False)
+        # With the anchor the spread of saved runs can only be narrower, so the bound is never too high.
+        side = baseline_side(befores, planned_rounds, policy, anchor=policy.anchor and policy.rule == "proven")
     except NotSamples:
         return None
     if not side.judgeable:

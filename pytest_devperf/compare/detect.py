@@ -17,7 +17,7 @@ def detectable(
     """Estimate the smallest change that would have been called one, in percent of the baseline.
 
     It must exceed the threshold, and also what process starts differ: the t-test's critical difference at
-    the spread that was seen, or twice the largest gap, whichever is easier. A true change of this size is
+    the spread that was seen, or a multiple of the largest gap, whichever is easier. A true change of this size is
     found about every second time; one half as large again nearly always.
 
     Args:

@@ -43,6 +43,8 @@ class Estimate:
     """Median of round medians divided by their round's anchor."""
     gap: float
     """How far the best process start stands from the next; what the anchor explains is left out."""
+    level: float | None
+    """Lowest anchor of a round: how fast the machine was at its best; None without an anchor."""
     tick: float
     rounds: int
     iterations: int
@@ -60,6 +62,8 @@ class Side:
     n: float | None
     gap: float
     """Largest gap of its runs."""
+    level: float | None
+    """Median of its runs' levels."""
     tick: float
     starts: int
     """Most process starts of a run."""
@@ -126,6 +130,7 @@ def _of_rounds(
         floors_n=floors_n,
         n=stats.median(ratios) if ratios else None,
         gap=min(gap, _gap(floors_n) * stats.median(anchors)) if anchors else gap,
+        level=min(anchors) if anchors else None,
         tick=_tick(measurement),
         rounds=len(rows),
         iterations=min(map(len, rows)),
@@ -148,6 +153,7 @@ def _of_few(measurement: Measurement, source: Measurement | Confirmation) -> Est
         floors_n=(),
         n=None,
         gap=_gap([-value for value in floors] if measurement.better == "higher" else floors),
+        level=None,
         tick=0.0,
         rounds=sum(map(len, rows)),
         iterations=0,
@@ -158,8 +164,9 @@ def history(estimates: Sequence[Estimate], *, higher: bool = False) -> Side:
     """Combine the runs of a baseline: one, two, or more of them.
 
     One run stands for itself. Of two the better centre counts, their difference is the spread. From three
-    the median counts; the spread is their range, and from five 1.5 times their IQR. The spread widens the
-    IQR. Floors of all runs stay; `n` is the median over the runs.
+    the median counts; the spread is their range, and from five 1.5 times their IQR. What the anchor explains
+    of the spread (slow days of the machine) is left out. The spread widens the IQR. Floors of all runs stay;
+    `n` is the median over the runs.
 
     Args:
         estimates: One per run, not empty.
@@ -167,13 +174,13 @@ def history(estimates: Sequence[Estimate], *, higher: bool = False) -> Side:
     """
     centres = [one.robust for one in estimates]
     count = len(centres)
-    if count >= FEWEST_VALUES:
-        centre = stats.median(centres)
-        spread = IQR_TO_SPREAD * stats.iqr(centres) if count >= ENOUGH_FOR_IQR else max(centres) - min(centres)
-    else:
-        centre = max(centres) if higher else min(centres)
-        spread = max(centres) - min(centres)
+    best = max(centres) if higher else min(centres)
+    centre = stats.median(centres) if count >= FEWEST_VALUES else best
     anchored = all(one.n is not None for one in estimates)
+    spread = _spread(centres)
+    if anchored and count > 1:
+        centres_n = [min(one.floors_n) for one in estimates]
+        spread = min(spread, _spread(centres_n) * stats.median(centres) / stats.median(centres_n))
     return Side(
         robust=centre,
         iqr=max(stats.median([one.iqr for one in estimates]), spread),
@@ -181,10 +188,18 @@ def history(estimates: Sequence[Estimate], *, higher: bool = False) -> Side:
         floors_n=tuple(floor for one in estimates for floor in one.floors_n) if anchored else (),
         n=stats.median([one.n for one in estimates if one.n is not None]) if anchored else None,
         gap=max(one.gap for one in estimates),
+        level=stats.median([one.level for one in estimates if one.level is not None]) if anchored else None,
         tick=max(one.tick for one in estimates),
         starts=max(len(one.floors) for one in estimates),
         judgeable=_judgeable(estimates),
     )
+
+
+def _spread(centres: Sequence[float]) -> float:
+    """Measure how far the centres of saved runs lie apart: 1.5 times their IQR from five on, else their range."""
+    if len(centres) >= ENOUGH_FOR_IQR:
+        return IQR_TO_SPREAD * stats.iqr(centres)
+    return max(centres) - min(centres)
 
 
 def _judgeable(estimates: Sequence[Estimate]) -> bool:

@@ -38,17 +38,23 @@ from pytest_devperf.record.record import Change, Measurement, Verdict
 
 Step = Literal["confirm", "starts", "anchor", "unconfirmed"]
 
-START_TEST_CHANCE = 0.005
-"""Level of the t-test over process starts: half a percent, on raw or anchor-normalised floors."""
+START_TEST_CHANCE = 0.01
+"""Level of the t-test over process starts: one percent, on raw or anchor-normalised floors."""
 
-GAP_FACTOR = 2.0
+GAP_FACTOR = 3.0
 """How many times the largest gap between starts a change must exceed where the t-test has too few of them."""
 
 VETO_SHARE = 0.5
 """Part of the tolerance by which the anchor-normalised change must exceed zero."""
 
-NO_VETO_BEYOND = 3.0
-"""Multiple of the threshold beyond which the anchor has no say: a bad anchor must not hide a large regression."""
+VETO_SLACK = 0.1
+"""Part of the anchor's own slowdown that is added to it: no workload feels a slow machine quite as the anchor does."""
+
+NO_VETO_BEYOND = 10.0
+"""Multiple of the threshold beyond which the anchor has no say: a bad anchor must not hide a large regression.
+
+Ten times is 20 % at the usual tolerance: clocks that fall and machines that are hot are slower by less.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +131,7 @@ def _sides(
     planned = candidate.planned_rounds or len(candidate.process)
     anchored = (
         policy.anchor
+        and policy.rule == "proven"
         and same_anchor
         and candidate.kind == "rounds"
         and all(anchored_throughout(each) for each in (candidate, *befores))
@@ -180,7 +187,7 @@ def _found_again(sides: _Sides, policy: Policy) -> bool:
 
 
 def starts_differ(sides: _Sides, sign: int, *, second: bool) -> bool:
-    """Tell whether a change exceeds what process starts differ: by t-test, or by twice the largest gap.
+    """Tell whether a change exceeds what process starts differ: by t-test, or by three times the largest gap.
 
     Args:
         sides: Both sides.
@@ -216,10 +223,17 @@ def vetoed(sides: _Sides, bound: Bound, sign: int, *, second: bool) -> bool:
         return False
     looks = [sides.candidate, sides.confirmation] if second else [sides.candidate]
     return any(
-        sign * (look.n / sides.base.n - 1) <= VETO_SHARE * sides.tolerance
+        sign * (look.n / sides.base.n - 1) <= VETO_SHARE * sides.tolerance + VETO_SLACK * _slowdown(look, sides, sign)
         for look in looks
         if look is not None and look.n is not None
     )
+
+
+def _slowdown(look: Estimate, sides: _Sides, sign: int) -> float:
+    """Tell by which fraction the machine at its best was slower than in the baseline, by the anchor."""
+    if look.level is None or sides.base.level is None:
+        return 0.0
+    return max(0.0, sign * (look.level / sides.base.level - 1))
 
 
 def _few(sides: _Sides) -> str | None:

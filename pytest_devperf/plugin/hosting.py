@@ -78,11 +78,12 @@ class Hosted(Entry):
         """Tell what a later launch does: every start has its part of the rounds."""
         first = next(iter(self.stretches().values()), None)
         plan = self.case.plan
+        starts = self.confirming_starts if self.awaiting else self.processes
         return Share(
             process=process,
-            rounds=max(1, rounds_of_start(plan.rounds, self.processes, place)),
+            rounds=max(1, rounds_of_start(plan.rounds, starts, place)),
             total_rounds=plan.rounds,
-            processes=self.processes,
+            processes=starts,
             iterations=first[0].iterations if first else plan.iterations,
             fixed=True,
         )

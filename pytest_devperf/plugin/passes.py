@@ -117,12 +117,12 @@ class Passes:
             return
         if suspects[0].case.plan.cooldown != "off":
             self._places.clock.sleep(CONFIRM_COOLDOWN_S)
-        for place in range(max(entry.processes for entry in suspects)):
+        for place in range(max(entry.confirming_starts for entry in suspects)):
             self._confirming_pass(suspects, place)
         for entry in suspects:
             for solo in range(entry.solo_starts):
                 if not entry.logged:
-                    self._pass([entry], entry.confirming_process(entry.processes + solo), "solo")
+                    self._pass([entry], entry.confirming_process(entry.confirming_starts + solo), "solo")
             if not entry.logged:
                 self._judge(entry)
 
@@ -130,7 +130,7 @@ class Passes:
         """The place-th confirming start; cases whose starts are numbered alike share an interpreter."""
         groups: dict[int, list[Entry]] = {}
         for entry in suspects:
-            if place < entry.processes and not entry.logged:
+            if place < entry.confirming_starts and not entry.logged:
                 groups.setdefault(entry.confirming_process(place), []).append(entry)
         for process, members in groups.items():
             self._pass(members, process, "rounds" if members[0].processes > 1 else "all")

@@ -185,7 +185,7 @@ def test_the_confirmation_can_be_vetoed_too() -> None:
 
 
 def test_a_bad_anchor_does_not_hide_a_large_regression() -> None:
-    slow = timed([1_070_000] * 3, anchors_ns=6000, again=[1_070_000] * 3, again_anchors_ns=6000)
+    slow = timed([1_250_000] * 3, anchors_ns=6500, again=[1_250_000] * 3, again_anchors_ns=6500)
     assert judged(slow, timed(SIX, anchors_ns=5000)).verdict == "regressed"
 
 
