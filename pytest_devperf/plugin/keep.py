@@ -143,6 +143,9 @@ class Keeper:
         store = store_of(self._config, self._options)
         for run, _ in runs:
             cases, held_back = self._worth_saving(ledger, run, label)
+            if not any(record.outcome == "passed" for record in cases):
+                self._messages.append(f"NOT SAVED as {label}: no case passed, and an empty run is no baseline")
+                continue
             generation = generation_for(
                 store, run.device.fingerprint, label, append=self._options.append, taken_at=self._taken_at
             )

@@ -163,9 +163,18 @@ class Meter:
             with target.start(model, self.orders.process) as runner:
                 self._spend(runner, metric, model)
                 outputs = runner.result() if isinstance(runner, Answering) else None
-        if self._takes_few:
+        if self._takes_few and not any(few.metric.name == LOAD for few in self.start.few):
+            # The first method's: the file is loaded once, whichever method runs then.
             outputs = self._cycle(target, model, outputs)
+        elif outputs is None:
+            with target.start(model, self.orders.process) as runner:
+                outputs = self._outputs_of(runner)
         return outputs
+
+    def _outputs_of(self, runner: Runner) -> Any:  # noqa: ANN401 - outputs by name
+        """Run a model once, unrecorded."""
+        runner.run(1, 1)
+        return runner.result() if isinstance(runner, Answering) else None
 
     def command(self, command: Command) -> None:
         """Run a program that measures itself, once per round."""
@@ -237,6 +246,9 @@ class Meter:
         """Take what can only be taken when the test's own references are gone."""
         if self._loaded is not None and self._takes_few:
             self.start.few.extend(self._loaded.finish())
+        if self._target is None and self.start.few:
+            # Nothing but values that the test found out itself: it found them where calls run.
+            self._settle(self._target_for(Call(function=self.finish)))
         if self._target is not None:
             self.start.looks.append(self._target.look())
             self._keep_energy()
@@ -284,11 +296,8 @@ class Meter:
         """Choose the device, and write down what the workload is."""
         target = self._target_for(workload)
         if self._target is None:
-            self._target = target
-            self.start.device = target.device
             self.start.kind = type(workload).__name__.lower()
-            self.start.instrumented = read_instrument()
-            self.start.looks.append(target.look())
+            self._settle(target)
         elif target.device != self._target.device:
             raise CaseError(
                 f"{self.case.id}: one test cannot measure on {self._target.device.name} and on {target.device.name}",
@@ -300,6 +309,13 @@ class Meter:
         if not isinstance(workload, Model):
             self._note_work(name, workload)
         return target
+
+    def _settle(self, target: Target) -> None:
+        """Take a device as this case's, and look at it."""
+        self._target = target
+        self.start.device = target.device
+        self.start.instrumented = read_instrument()
+        self.start.looks.append(target.look())
 
     def _note_work(self, name: str, workload: Workload) -> None:
         """Write down the hash of a whole workload, a model's surveyed inputs included."""
@@ -401,8 +417,7 @@ class Meter:
                     loads.append(runner.load_ns)
                 if cycle == 0:
                     if outputs is None:
-                        runner.run(1, 1)
-                        outputs = runner.result() if isinstance(runner, Answering) else None
+                        outputs = self._outputs_of(runner)
                     self._keep_memory(runner.memory(self.case.plan.iterations))
         self._keep_loads(loads)
         return outputs
