@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_devperf.plugin.calls import METERS, Calls
+from pytest_devperf.plugin.calls import METERS, Calls, Unmeasured
 from pytest_devperf.plugin.chosen import Options, read_options
 from pytest_devperf.plugin.fixture import Benchmark
 from pytest_devperf.plugin.place import Places
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 PLACES: pytest.StashKey[Places] = pytest.StashKey()
 OPTIONS: pytest.StashKey[Options] = pytest.StashKey()
+
+CALLS = "devperf-calls"
+"""Name under which the hooks around a case's call are registered."""
 
 SEED_BELOW = 2**31
 """Seeds are short enough to be typed again."""
@@ -42,7 +45,7 @@ def begin(config: pytest.Config) -> None:
     campaign = _kind_of_campaign(config, options)(config, options, places_of(config), seed)
     config.stash[METERS] = campaign
     config.pluginmanager.register(campaign, "devperf-campaign")
-    config.pluginmanager.register(Calls(campaign), "devperf-calls")
+    config.pluginmanager.register(Calls(campaign), CALLS)
     config.pluginmanager.register(Suites(campaign.plan.suite), "devperf-suites")
 
 
@@ -84,6 +87,8 @@ def benchmark_of(request: pytest.FixtureRequest) -> Benchmark:
     config = request.config
     meters = config.stash.get(METERS, None)
     meter: Meter | None = meters.meter(request.node) if meters is not None else None
+    if meters is None and not config.pluginmanager.has_plugin(CALLS):
+        config.pluginmanager.register(Unmeasured(), CALLS)
     return Benchmark(
         case_id=meter.case.id if meter is not None else request.node.nodeid,
         folder=str(Path(request.node.path).parent),

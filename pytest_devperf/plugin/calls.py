@@ -61,6 +61,21 @@ class Calls:
         return result
 
 
+class Unmeasured:
+    """Hooks around the call of a case in a session that measures nothing."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Tell an error of ours by its sentence, as a measuring session does."""
+        try:
+            return (yield)
+        except DevperfError as error:
+            if not is_case(item):
+                raise
+            problem = error
+        return pytest.fail(str(problem), pytrace=False)
+
+
 def measured_whole(item: pytest.Item, meter: Meter) -> Any:  # noqa: ANN401 - the test function
     """Put a loop around the whole test function; fixtures stay outside. Returns the function to restore."""
     from pytest_devperf.case.workload import Call

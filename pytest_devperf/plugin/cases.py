@@ -12,7 +12,7 @@ from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.marker import FULL, MARKER
-from pytest_devperf.plugin.options import PLAN_ROWS, SESSION_FIELDS
+from pytest_devperf.plugin.options import PLAN_ROWS, SESSION_FIELDS, reason_of
 from pytest_devperf.plugin.parse import parse_tolerance
 
 OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target", "sweep"})
@@ -80,7 +80,9 @@ def _plan_keywords(item: pytest.Item, keywords: Mapping[str, Any]) -> dict[str, 
         try:
             found[key] = rows[key].parse(str(value))
         except ValueError as error:
-            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf({key}={value!r}): {error}") from None
+            raise pytest.UsageError(
+                f"{item.nodeid}: @pytest.mark.devperf({key}={value!r}): {reason_of(error)}"
+            ) from None
     if found.get("processes", 0) > found.get("rounds", 10**9):
         raise pytest.UsageError(
             f"{item.nodeid}: @pytest.mark.devperf(processes={found['processes']}, rounds={found['rounds']}): "

@@ -278,8 +278,9 @@ class Benchmark:
             raise CaseError(f"{self._case_id}: devperf.record({name!r}, {value!r}) is not a finite number")
         if better not in {"lower", "higher"}:
             raise CaseError(f"{self._case_id}: better={better!r}", "say 'lower' or 'higher'")
+        name = self._name(name)
         if self._meter is not None:
-            self._meter.record(self._name(name), float(value), unit=unit, better=better)
+            self._meter.record(name, float(value), unit=unit, better=better)
 
     def workload(self, **facts: Any) -> None:
         """State facts of the work done: another value next time makes the case incomparable."""

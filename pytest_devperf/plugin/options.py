@@ -245,5 +245,5 @@ def reason_of(error: ValueError) -> str:
     """Say in words what Python's own converters say in code."""
     text = str(error)
     if text.startswith(("invalid literal", "could not convert")):
-        return "not a number of the kind this option takes"
+        return "not a number of the kind it takes"
     return text

@@ -41,6 +41,13 @@ WRONG = {
         """,
         "*'../x' cannot name a metric: use letters*",
     ),
+    "a hostile name of a recorded value": (
+        """
+        def test_it(devperf):
+            devperf.record("../x y", 7)
+        """,
+        "*'../x y' cannot name a metric: use letters*",
+    ),
     "a model that is not there": (
         """
         def test_it(devperf):
@@ -81,6 +88,7 @@ def test_a_wrong_case_fails_with_its_sentence(suite: Suite, wrong: str, measurin
     assert outcomes["passed"] == 1
     assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 1
     result.stdout.fnmatch_lines([sentence])
+    assert not [line for line in result.outlines if "pytest_devperf/" in line], "a traceback buries the sentence"
 
 
 @pytest.mark.parametrize(
@@ -91,6 +99,7 @@ def test_a_wrong_case_fails_with_its_sentence(suite: Suite, wrong: str, measurin
         ("tolerance=3", "*test_it*(tolerance=3): write X% or METRIC=X%, with the % sign*"),
         ("processes=9, rounds=3", "*test_it*every process start takes at least one round*"),
         ("id=''", "*test_it*give a text that is not empty*"),
+        ("rounds='many'", "*test_it*(rounds='many'): not a number of the kind it takes*"),
         ("order='sequential'", "*test_it*knows no 'order'*"),
     ],
 )

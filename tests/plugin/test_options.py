@@ -166,8 +166,8 @@ WRONG = {
     "--devperf-tolerance=5": "--devperf-tolerance=5: write X% or METRIC=X%, with the % sign",
     "--devperf-tolerance=-5%": "--devperf-tolerance=-5%: write X% or METRIC=X%, with the % sign",
     "--devperf-rounds=0": "--devperf-rounds=0: must be at least 1",
-    "--devperf-rounds=many": "--devperf-rounds=many: not a number of the kind this option takes",
-    "--devperf-rounds=1.5": "--devperf-rounds=1.5: not a number of the kind this option takes",
+    "--devperf-rounds=many": "--devperf-rounds=many: not a number of the kind it takes",
+    "--devperf-rounds=1.5": "--devperf-rounds=1.5: not a number of the kind it takes",
     "--devperf-warmup=-1": "--devperf-warmup=-1: must not be negative",
     "--devperf-max-time=nan": "--devperf-max-time=nan: must be a positive number",
     "--devperf-max-time=0": "--devperf-max-time=0: must be a positive number",
@@ -193,7 +193,7 @@ def test_a_wrong_ini_value_names_its_key(two_cases: Suite) -> None:
     two_cases.ini("devperf_rounds = lots")
     result = two_cases.run("--devperf")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["ERROR: ini key devperf_rounds = lots: not a number of the kind this option takes"])
+    result.stderr.fnmatch_lines(["ERROR: ini key devperf_rounds = lots: not a number of the kind it takes"])
 
 
 def test_marker_keywords_of_test_and_module_are_merged_the_nearest_first(suite: Suite) -> None:

@@ -482,3 +482,30 @@ def test_coroutines_are_measured_with_any_plugin_and_with_none(suite: Suite, plu
     for case in suite.cases().values():
         assert case["metrics"][0]["process"] == [0, 1]
         assert case["workload"]["kind"] == "call"
+
+
+RECORDED_ALONE = """
+def test_one(devperf):
+    devperf.record("size", pathlib.Path(__file__).with_name("size.txt").stat().st_size, unit="B")
+def test_several(devperf):
+    devperf.workload(boxes=3)
+    devperf.record("boxes", 1)
+    devperf.record("boxes", 2)
+def test_other(devperf):
+    devperf(work)
+"""
+
+
+def test_a_case_that_only_records_values_is_a_case_like_any_other(suite: Suite) -> None:
+    suite.pytester.makepyfile(test_it=NOTE + RECORDED_ALONE)
+    size = suite.path / "size.txt"
+    size.write_text("x" * 100)
+    assert _measure(suite, "--devperf-save=base").ret == 0
+    one, several, _ = suite.cases().values()
+    assert [(each["name"], each["samples"]) for each in one["metrics"]] == [("size", [[100.0]] * 3)]
+    assert [(each["name"], each["samples"]) for each in several["metrics"]] == [("boxes", [[1.0, 2.0]] * 3)]
+    size.write_text("x" * 125)
+    result = _measure(suite, "--devperf-compare=base", "-k", "one or several")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["REGRESSED test_it.py::test_one*size regressed: 100*125*(+25.0 %)*"])
+    assert suite.last_line(result) == "devperf: 1 REGRESSED, 1 MISSING, 1 within noise; compared with base"
