@@ -1,19 +1,16 @@
-"""One adb server, one runner built by this machine's compiler, and phones of arithmetic."""
+"""One runner built by this machine's compiler, and simulated phones as targets."""
 
 from __future__ import annotations
 
 import contextlib
 import shutil
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from pytest_devperf.errors import TargetError, UsageError
-from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
-from pytest_devperf.simphone.server import adb_program
+from pytest_devperf.errors import TargetError
+from pytest_devperf.simphone import SimPhone
 from pytest_devperf.target.android.phone import AndroidTarget
 from pytest_devperf.target.android.setup import FOLDER_VARIABLE, Setup, set_up_simulated
 
@@ -66,35 +63,7 @@ def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def adb_server() -> Iterator[AdbServer]:
-    if not hasattr(socket, "AF_UNIX"):
-        pytest.skip("the simulated phone needs a POSIX system")
-    try:
-        adb_program()
-    except UsageError as error:
-        pytest.skip(str(error))
-    with AdbServer() as server:
-        yield server
-
-
-@pytest.fixture
-def switch_on(adb_server: AdbServer) -> Iterator[Callable[..., SimPhone]]:
-    """Switch a phone on for one test."""
-    with ExitStack() as stack:
-        yield lambda personality="pixel-tensor", **how: stack.enter_context(
-            simulated_phone(personality, server=adb_server, **how)
-        )
-
-
-@pytest.fixture(scope="session")
-def phone(adb_server: AdbServer) -> Iterator[SimPhone]:
-    """A phone that tests share which change nothing on it."""
-    with simulated_phone(server=adb_server) as phone:
-        yield phone
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def target(phone: SimPhone) -> Iterator[AndroidTarget]:
     target = AndroidTarget(serial=phone.serial, server_port=phone.server_port, clock=phone.clock)
     yield target

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -22,9 +20,7 @@ import pytest_devperf.store.folder
 import pytest_devperf.store.open
 import pytest_devperf.target.android.app
 import pytest_devperf.target.android.phone  # noqa: F401 - as above
-from pytest_devperf.errors import UsageError
 from pytest_devperf.simphone import AdbServer
-from pytest_devperf.simphone.server import adb_program
 from pytest_devperf.target.android.setup import FOLDER_VARIABLE
 
 TOOL = """\
@@ -134,23 +130,12 @@ class Session:
         return sorted((self.path / ".devperf").rglob("*.json"))
 
 
-@pytest.fixture(scope="session")
-def one_adb() -> Iterator[AdbServer]:
-    if not hasattr(socket, "AF_UNIX"):
-        pytest.skip("the simulated phone needs a POSIX system")
-    try:
-        adb_program()
-    except UsageError as error:
-        pytest.skip(str(error))
-    with AdbServer() as server:
-        yield server
-
-
 @pytest.fixture
-def session(pytester: pytest.Pytester, one_adb: AdbServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
-    # Starting a server takes three seconds: one serves all sessions here.
-    monkeypatch.setattr("pytest_devperf.simphone.phone.AdbServer", lambda: nullcontext(one_adb))
-    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(one_adb.port))
+def session(
+    pytester: pytest.Pytester, adb_server: AdbServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Session:
+    monkeypatch.setattr("pytest_devperf.simphone.phone.AdbServer", lambda: nullcontext(adb_server))
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(adb_server.port))
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
     monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 0.5)
     return Session(pytester)
