@@ -6,6 +6,7 @@ import datetime
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -211,11 +212,17 @@ class Keeper:
 def _context(entries: Sequence[Entry]) -> RunContext:
     """Surroundings of a whole run: from its first case's first look to its last case's last."""
     starts = [start for entry in entries for start in entry.starts]
-    return summarise(
+    context = summarise(
         sorted((look for start in starts for look in start.looks), key=lambda look: look.at_ns),
         [taken for start in starts for timed in start.timed for taken in timed.stretch.rounds],
         prerun=next((start.prerun for start in starts if start.prerun is not None), None),
     )
+    env = dict(context.env)
+    for start in starts:
+        env.update({fact: value for fact, value in start.env.items() if value is not None})
+    known = [entry.record.run_context.comparable_to_baseline for entry in entries if entry.record is not None]
+    comparable = any(known) if any(each is not None for each in known) else None
+    return replace(context, env=env, comparable_to_baseline=comparable)
 
 
 def _expected_false_alarms(ledger: Ledger) -> float:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+SOFTWARE = ("os", "driver", "ep", "sdk", "python")
+"""Facts of software that every run context holds, null where they are not known."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
@@ -101,7 +104,7 @@ class RunContext:
     prerun_cpu_pct: float | None = None
     prerun_free_ram_mb: float | None = None
     during: During = field(default_factory=During)
-    env: Mapping[str, str | None] = field(default_factory=dict)
+    env: Mapping[str, str | None] = field(default_factory=lambda: dict.fromkeys(SOFTWARE))
     anchor: str | None = None
     comparable_to_baseline: bool | None = None
     faked: bool = False

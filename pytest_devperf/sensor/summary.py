@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from pytest_devperf.sensor.context import ClockState, Context, During, RunContext
+from pytest_devperf.sensor.context import SOFTWARE, ClockState, Context, During, RunContext
 
 
 class RoundFacts(Protocol):
@@ -126,7 +126,7 @@ def _during(looks: Sequence[Context], rounds: Sequence[RoundFacts]) -> During:
 
 def _env(looks: Sequence[Context]) -> Mapping[str, str | None]:
     """Join the facts of software; a later look's word counts, unless it is that it does not know."""
-    env: dict[str, str | None] = {}
+    env: dict[str, str | None] = dict.fromkeys(SOFTWARE)
     for look in looks:
         env.update({key: value for key, value in look.env.items() if value is not None or key not in env})
     return env

@@ -119,7 +119,13 @@ def test_facts_of_software_are_joined_and_an_unknown_one_hides_nothing() -> None
         look(env={"driver": None}),
     ]
 
-    assert summarise(looks, [], prerun=None).env == {"os": "A", "driver": "D 1", "ep": "CPU"}
+    assert summarise(looks, [], prerun=None).env == {
+        "os": "A",
+        "driver": "D 1",
+        "ep": "CPU",
+        "sdk": None,
+        "python": None,
+    }
 
 
 def test_an_anchor_counts_only_if_it_was_the_same_everywhere() -> None:
