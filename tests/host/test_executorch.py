@@ -93,6 +93,13 @@ def test_a_program_that_the_runtime_refuses_is_told_with_its_words(target, tmp_p
         pass
 
 
+def test_an_empty_file_is_no_program(target, tmp_path):
+    (tmp_path / "m.pte").write_bytes(b"")
+
+    with pytest.raises(CaseError, match=r"m\.pte is no ExecuTorch program.*export it again"):
+        target.survey(Model(path=str(tmp_path / "m.pte")))
+
+
 def test_without_the_wheel_the_way_to_it_is_told(tmp_path, monkeypatch):
     path = tmp_path / "m.pte"
     path.write_bytes(pte())

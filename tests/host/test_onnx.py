@@ -387,13 +387,6 @@ def test_a_missing_file_and_an_unknown_suffix_are_told(target, tmp_path):
         target.survey(Model(path=str(tmp_path / "model.xyz")))
 
 
-def test_an_executorch_program_is_skipped_with_what_to_do(target, tmp_path):
-    (tmp_path / "model.pte").write_text("")
-
-    with pytest.raises(Unsupported, match="executor_runner"):
-        target.survey(Model(path=str(tmp_path / "model.pte")))
-
-
 def test_the_provider_and_the_runtime_are_told(target, scale):
     model = scale([2])
 
