@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -42,6 +43,7 @@ class Calls:
         if meter is None:
             return (yield)
         restore = measured_whole(item, meter) if not takes_fixture(item) else None
+        path = tuple(sys.path)
         problem: DevperfError | None = None
         result = None
         try:
@@ -50,6 +52,8 @@ class Calls:
         except DevperfError as error:
             problem = error
         finally:
+            # What is imported late, for the next case or the report, is found also where a test emptied the path.
+            sys.path.extend(entry for entry in path if entry not in sys.path)
             if restore is not None:
                 item.obj = restore  # type: ignore[attr-defined] # functions have one
         if isinstance(problem, Unsupported):

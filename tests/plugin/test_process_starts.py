@@ -509,3 +509,32 @@ def test_a_case_that_only_records_values_is_a_case_like_any_other(suite: Suite) 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["REGRESSED test_it.py::test_one*size regressed: 100*125*(+25.0 %)*"])
     assert suite.last_line(result) == "devperf: 1 REGRESSED, 1 MISSING, 1 within noise; compared with base"
+
+
+CARELESS = """
+import random
+def test_folder(devperf, tmp_path):
+    os.chdir(tmp_path)
+    devperf(work)
+def test_path(devperf):
+    devperf(work)
+    sys.path.clear()
+def test_environment(devperf):
+    os.environ.clear()
+    devperf(work)
+def test_randomness(devperf):
+    random.seed(1)
+    devperf(work)
+def test_output(devperf):
+    devperf(os.write, 1, b"x" * 5000)
+def test_last(devperf):
+    devperf(work)
+"""
+
+
+def test_what_a_test_leaves_changed_in_its_process_ends_neither_it_nor_the_session(suite: Suite) -> None:
+    suite.pytester.makepyfile(test_it=NOTE + CARELESS)
+    assert _measure(suite, "--devperf-save=base", "-p", "no:cacheprovider").ret == 0
+    result = _measure(suite, "--devperf-compare=base", "--devperf-tolerance=1000%", "-p", "no:cacheprovider")
+    assert result.ret == 0
+    assert suite.last_line(result) == "devperf: 6 within noise; compared with base"
