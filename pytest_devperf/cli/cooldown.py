@@ -10,7 +10,6 @@ from pytest_devperf.cli.device import add_target, open_device
 from pytest_devperf.cli.output import say
 from pytest_devperf.measure.cooldown import CEILING_S, FLOOR_S, Cooling, cool, parse_cooldown
 from pytest_devperf.report.live import format_cooling
-from pytest_devperf.target.clock import SystemClock
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +25,11 @@ def run(arguments: argparse.Namespace) -> int:
     mode = parse_cooldown(arguments.cooldown)
     last: Cooling | None = None
     with ExitStack() as stack:
-        target = open_device(arguments.target, stack)
+        opened = open_device(arguments.target, stack)
+        target = opened.target
         for last in cool(
             target.look,
-            SystemClock(),
+            opened.clock,
             mode=mode,
             kind=target.device.kind,
             floor_s=arguments.floor,

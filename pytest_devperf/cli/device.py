@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_devperf.errors import UsageError
+from pytest_devperf.target.clock import SystemClock
 
 if TYPE_CHECKING:
-    from pytest_devperf.target.target import Target
+    from pytest_devperf.target.target import Clock, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A device, and the clock that whoever waits for it asks."""
+
+    target: Target
+    clock: Clock
+    """A simulated phone's own: waiting for it takes no time."""
 
 
 def add_target(parser: argparse.ArgumentParser, *, default: str) -> None:
@@ -22,7 +33,7 @@ def add_target(parser: argparse.ArgumentParser, *, default: str) -> None:
     )
 
 
-def open_device(spec: str, stack: ExitStack) -> Target:
+def open_device(spec: str, stack: ExitStack) -> Opened:
     """Open the device that a spec means; the stack closes it.
 
     Raises:
@@ -38,21 +49,21 @@ def open_device(spec: str, stack: ExitStack) -> Target:
         phone = stack.enter_context(simulated_phone(personality, mishap=mishap))
         target = AndroidTarget(serial=phone.serial, server_port=phone.server_port, clock=phone.clock)
         stack.callback(target.close)
-        return target
-    found = None if spec == "host" else open_target(spec)
+        return Opened(target=target, clock=phone.clock)
+    clock = SystemClock()
+    found = None if spec == "host" else open_target(spec, clock=clock)
     if found is not None:
         stack.callback(found.close)
-        return found
+        return Opened(target=found, clock=clock)
     if spec not in {"host", "auto"}:
         raise UsageError(f"--target={spec}: no such device", "there are auto, host, android, android:SERIAL and sim")
-    return _open_host()
+    return Opened(target=_open_host(clock), clock=clock)
 
 
-def _open_host() -> Target:
+def _open_host(clock: Clock) -> Target:
     from pytest_devperf.sensor.machine import Machine
-    from pytest_devperf.target.clock import SystemClock
     from pytest_devperf.target.host.host import HostTarget
     from pytest_devperf.target.host.identity import read_device
 
-    clock, machine = SystemClock(), Machine()
+    machine = Machine()
     return HostTarget(device=read_device(), clock=clock, look=lambda: machine.look(clock.now_ns()))

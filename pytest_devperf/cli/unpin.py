@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Undo it; tell what it was."""
     with ExitStack() as stack:
-        target = open_device(arguments.target, stack)
+        target = open_device(arguments.target, stack).target
         if not isinstance(target, AndroidTarget):
             raise UsageError(f"nothing is ever pinned on {target.device.name}", "name a phone: --target android")
         say(f"{target.device.name}: {target.restore()}")
