@@ -6,6 +6,8 @@ confirmation, anchor nor early pass apply.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 from pytest_devperf import stats
@@ -23,6 +25,14 @@ ROUNDS_EACH = 4
 
 TURNS = ("ABBABAAB", "BAABABBA")
 """Order of the rounds of even and odd pairs, A the old code: a steady drift cancels within each four."""
+
+CORES_APART = 1.25
+"""Beyond this ratio both sides of a pair ran on cores of different kinds: those are 1.3 to 4 times apart, and
+neither layout nor hash seed nor heat makes a quarter.
+"""
+
+FEWEST_PAIRS = 3
+"""Pairs without which nothing is set aside: quartiles of fewer say little of how starts differ."""
 
 
 def turns(pair: int) -> str:
@@ -46,11 +56,39 @@ def differences(old_rows: Sequence[Sequence[float]], new_rows: Sequence[Sequence
     return [stats.median(new) / stats.median(old) - 1 for old, new in zip(old_rows, new_rows, strict=False)]
 
 
+def alike(found: Sequence[float], process: Sequence[int]) -> list[float]:
+    """Leave out the differences of pairs whose sides landed on cores of different kinds.
+
+    What is left lies around the pair that differs least. So of two explanations of a large difference, slower
+    code in some pairs or a slower core, the one that fails no test is taken, and a change that is the same in
+    all pairs is kept whatever its size.
+
+    Args:
+        found: Relative differences, as `differences` gives them.
+        process: The pair of process starts of each.
+
+    Returns:
+        The differences that are left; all of them where less than `FEWEST_PAIRS` pairs would be.
+
+    >>> alike([0.02, 0.03, 0.7, 0.01], [0, 1, 2, 3])
+    [0.02, 0.03, 0.01]
+    """
+    pairs: defaultdict[int, list[float]] = defaultdict(list)
+    for difference, start in zip(found, process, strict=False):
+        pairs[start].append(difference)
+    centres = {start: math.log1p(stats.median(each)) for start, each in pairs.items()}
+    nearest = min(centres.values(), key=abs, default=0.0)
+    kept = {start for start, centre in centres.items() if abs(centre - nearest) <= math.log(CORES_APART)}
+    if len(kept) < FEWEST_PAIRS:
+        return list(found)
+    return [difference for difference, start in zip(found, process, strict=False) if start in kept]
+
+
 def judge_paired(old: Measurement, new: Measurement, policy: Policy) -> Change:
     """Judge a metric by its paired rounds.
 
     Regressed iff the Hodges-Lehmann estimate of the differences exceeds both their interquartile range and
-    the tolerance.
+    the tolerance. Pairs on cores of different kinds are set aside (`alike`), which the reason says.
 
     Args:
         old: Rounds of the old code, in the order they were taken.
@@ -65,7 +103,8 @@ def judge_paired(old: Measurement, new: Measurement, policy: Policy) -> Change:
         estimate(new)
     except NotSamples as refusal:
         return Change(metric=new.name, verdict="incomparable", unit=new.unit, better=new.better, reason=str(refusal))
-    found = differences(old.samples_ns or (), new.samples_ns or ())
+    every = differences(old.samples_ns or (), new.samples_ns or ())
+    found = alike(every, new.process)
     shift, spread, tolerance = stats.hodges_lehmann(found), stats.iqr(found), tolerance_of(new, policy)
     bound = max(spread, tolerance)
     verdict: Verdict = "within_noise"
@@ -88,5 +127,15 @@ def judge_paired(old: Measurement, new: Measurement, policy: Policy) -> Change:
         iqr_baseline=scale * spread,
         iqr_candidate=scale * spread,
         detectable_pct=100 * bound,
-        reason="too few pairs of rounds to judge by" if verdict == "inconclusive" else None,
+        reason="too few pairs of rounds to judge by" if verdict == "inconclusive" else _set_aside(every, found),
+    )
+
+
+def _set_aside(every: Sequence[float], found: Sequence[float]) -> str | None:
+    """Say how much was set aside; None where nothing was."""
+    if len(found) == len(every):
+        return None
+    return (
+        f"{len(every) - len(found)} of {len(every)} pairs of rounds set aside: there the sides differ by more than "
+        "a quarter from the other pairs, as on cores of different kinds"
     )

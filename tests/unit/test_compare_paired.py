@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from rule_samples import ANCHOR, few, record, round_of, timed
 
 from pytest_devperf.compare.noise import noise, recommended
-from pytest_devperf.compare.paired import ROUNDS_EACH, differences, judge_paired, turns
+from pytest_devperf.compare.paired import ROUNDS_EACH, alike, differences, judge_paired, turns
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.measurement import derive
 from pytest_devperf.sensor.context import RunContext
@@ -55,6 +55,41 @@ def test_differences_that_scatter_widen_the_bound() -> None:
     rows = [round_of(1e6 * (1.0 if place % 2 else 1.1), 100.0) for place in range(len(old.process))]
     found = judge_paired(old, replace(old, samples_ns=tuple(rows)), POLICY)
     assert (found.verdict, found.decided_by) == ("within_noise", "iqr")
+
+
+def on_other_cores(slower: float, *pairs: int, factor: float = 1.7):
+    """Rounds of both codes; in some pairs of starts the new code's core is slower by a factor."""
+    old, new = in_turns(1e6, slower=slower)
+    starts = tuple(place // ROUNDS_EACH for place in range(len(new.process)))
+    rows = tuple(
+        tuple(factor * ns for ns in row) if start in pairs else row
+        for row, start in zip(new.samples_ns, starts, strict=True)
+    )
+    return replace(old, process=starts), replace(new, process=starts, samples_ns=rows)
+
+
+@pytest.mark.parametrize("pairs", [(0,), (2, 5), (1, 3, 4)])
+def test_pairs_on_cores_of_different_kinds_do_not_hide_a_change(pairs) -> None:
+    found = judge_paired(*on_other_cores(0.05, *pairs), POLICY)
+    assert (found.verdict, found.decided_by) == ("regressed", "tolerance")
+    assert found.delta_pct == pytest.approx(5)
+    assert found.reason.startswith(f"{len(pairs) * ROUNDS_EACH} of 24 pairs of rounds set aside")
+
+
+@pytest.mark.parametrize("pairs", [(0,), (2, 5), (1, 3, 4), (0, 1, 2, 3)])
+def test_pairs_on_cores_of_different_kinds_fail_no_unchanged_code(pairs) -> None:
+    assert judge_paired(*on_other_cores(0.0, *pairs), POLICY).verdict == "within_noise"
+
+
+def test_a_change_of_any_size_that_all_pairs_share_is_kept() -> None:
+    old, new = on_other_cores(4.0)
+    found = judge_paired(old, new, POLICY)
+    assert (found.verdict, found.reason) == ("regressed", None)
+    assert found.delta_pct == pytest.approx(400)
+
+
+def test_nothing_is_set_aside_where_two_pairs_would_be_left() -> None:
+    assert alike([0.0, 0.0, 0.7, 0.7], [0, 1, 2, 3]) == [0.0, 0.0, 0.7, 0.7]
 
 
 def test_two_pairs_of_rounds_are_shown_only() -> None:
