@@ -10,20 +10,22 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
 from benchmarks.verdicts.devices import KINDS
-from benchmarks.verdicts.session import CONFIRM_STARTS
+from benchmarks.verdicts.session import CONFIRM_STARTS, Rules
 from benchmarks.verdicts.table import by_device, laid_out, overview
-from benchmarks.verdicts.trial import OURS, Score, trial
+from benchmarks.verdicts.trial import OURS, PAIRED, Score, trial
 
 PEERS_EVERY = 4
 """Peers and parts of our rule are tried in every fourth trial: their rates are large, a few cases show them."""
 
-Task = tuple[str, int, bool]
-"""Device, seed, whether everything is tried or the default rule alone."""
+Task = tuple[str, int, bool, bool]
+"""Device, seed, whether peers and variants are tried, and whether old and new code are measured in turns."""
 
 
 def options(argv: list[str]) -> argparse.Namespace:
@@ -33,31 +35,40 @@ def options(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="first seed; each trial takes the next one")
     parser.add_argument("--trials", type=int, default=40, help="machines of every kind, each with a suite of 16 cases")
     parser.add_argument("--quick", action="store_true", help="4 machines of every kind")
-    parser.add_argument("--devices", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
+    # argparse formats its help with %.
+    known = ", ".join(names).replace("%", "%%")
+    parser.add_argument("--devices", nargs="+", choices=names, default=names, metavar="NAME", help=known)
     parser.add_argument("--saved", type=int, choices=(1, 2, 3, 4, 5), default=1, help="saved runs in the baseline")
     parser.add_argument(
         "--confirm-starts", type=int, default=CONFIRM_STARTS, help="process starts of a confirmation (default: 6)"
     )
-    parser.add_argument("--only-default", action="store_true", help="leave peers and variants out")
+    parser.add_argument("--only-default", action="store_true", help="leave peers, variants and turns out")
+    parser.add_argument("--paired", action="store_true", help="measure old and new code in turns, and nothing else")
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes to use")
+    parser.add_argument(
+        "--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes to use; 1: this one"
+    )
     return parser.parse_args(argv)
 
 
 def run_task(task: Task, *, saved: int, confirm_starts: int) -> tuple[str, dict[str, Score]]:
-    """Run one trial; the function that the worker processes call."""
-    name, seed, everything = task
-    chosen = OURS if everything else {"devperf": OURS["devperf"]}
+    """Run one trial; the function that the worker processes call. Without saved runs only turns are tried."""
+    name, seed, everything, with_pairs = task
+    chosen: Mapping[str, Rules] = {} if not saved else OURS if everything else {"devperf": OURS["devperf"]}
     ours = {rule: replace(each, confirm_starts=confirm_starts) for rule, each in chosen.items()}
-    return name, trial(name, seed, saved, with_peers=everything, ours=ours)
+    return name, trial(name, seed, saved, with_peers=everything, with_pairs=with_pairs, ours=ours)
 
 
 def gather_scores(tasks: list[Task], *, saved: int, confirm_starts: int, workers: int) -> dict[str, dict[str, Score]]:
     """Run all trials and add their scores up: rule -> device -> score."""
     totals: dict[str, dict[str, Score]] = {}
-    with ProcessPoolExecutor(max_workers=workers) as pool:
-        work = partial(run_task, saved=saved, confirm_starts=confirm_starts)
-        for name, scores in pool.map(work, tasks, chunksize=2):
+    work = partial(run_task, saved=saved, confirm_starts=confirm_starts)
+    with ExitStack() as stack:
+        found: Iterator[tuple[str, dict[str, Score]]] = map(work, tasks)
+        if workers > 1:
+            pool = stack.enter_context(ProcessPoolExecutor(max_workers=workers))
+            found = pool.map(work, tasks, chunksize=2)
+        for name, scores in found:
             for rule, score in scores.items():
                 totals.setdefault(rule, {}).setdefault(name, Score()).add(score)
     return totals
@@ -67,21 +78,25 @@ def main(argv: list[str]) -> int:
     """Run the trials and print the tables."""
     chosen = options(argv)
     trials = 4 if chosen.quick else chosen.trials
+    saved = 0 if chosen.paired else chosen.saved
+    everything = not chosen.only_default and not chosen.paired
     tasks = [
-        (name, chosen.seed + index, not chosen.only_default and index % PEERS_EVERY == 0)
+        (name, chosen.seed + index, everything and index % PEERS_EVERY == 0, everything or chosen.paired)
         for index in range(trials)
         for name in chosen.devices
     ]
     began = time.monotonic()
-    totals = gather_scores(tasks, saved=chosen.saved, confirm_starts=chosen.confirm_starts, workers=chosen.workers)
+    totals = gather_scores(tasks, saved=saved, confirm_starts=chosen.confirm_starts, workers=chosen.workers)
     took_s = time.monotonic() - began
     print(
         f"{len(chosen.devices)} kinds of device, {trials} machines of each with 16 cases, seeds from {chosen.seed}, "
-        f"{chosen.saved} saved run{'s' if chosen.saved > 1 else ''} ({took_s:.0f} s)\n"
+        f"{saved or 'no'} saved run{'' if saved == 1 else 's'} ({took_s:.0f} s)\n"
     )
     print(laid_out(overview(totals), markdown=chosen.markdown))
-    print("\nThe default rule, device by device:\n")
-    print(laid_out(by_device(totals["devperf"]), markdown=chosen.markdown))
+    for rule, words in (("devperf", "The default rule"), (PAIRED, "Old and new code in turns")):
+        if rule in totals:
+            print(f"\n{words}, device by device:\n")
+            print(laid_out(by_device(totals[rule]), markdown=chosen.markdown))
     return 0
 
 

@@ -78,7 +78,7 @@ class Outcome:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Pending:
+class Pending:
     """A case on its way through the passes of one session."""
 
     case: VirtualCase
@@ -135,20 +135,20 @@ def bench(kind: Kind, seed: int, count: int = CASES) -> Bench:
 def save(on: Bench, rules: Rules) -> Run:
     """Run a session that saves: six starts, every round, nothing stops early."""
     on.machine.wake(AWAY_S)
-    target = _target(on, {})
-    pending = [_Pending(case=case) for case in on.cases]
+    target = target_of(on, {})
+    pending = [Pending(case=case) for case in on.cases]
     _passes(on, target, pending, starts=SAVE_STARTS, baselines={}, rules=rules, confirming=False)
     on.saved += 1
-    return _run(target, [_record(one, target, on.plan, SAVE_STARTS) for one in pending], on.saved)
+    return _run(target, [record_of(one, target, on.plan, SAVE_STARTS) for one in pending], on.saved)
 
 
 def measure_fully(on: Bench, slower: Mapping[str, float], starts: int = COMPARE_STARTS) -> tuple[Record, ...]:
     """Run a session without a baseline's help: every round of every case, for rules that know no early pass."""
     on.machine.wake(AWAY_S)
-    target = _target(on, slower)
-    pending = [_Pending(case=case) for case in on.cases]
+    target = target_of(on, slower)
+    pending = [Pending(case=case) for case in on.cases]
     _passes(on, target, pending, starts=starts, baselines={}, rules=Rules(), confirming=False)
-    return tuple(_record(one, target, on.plan, starts) for one in pending)
+    return tuple(record_of(one, target, on.plan, starts) for one in pending)
 
 
 def compare_session(on: Bench, runs: Sequence[Run], slower: Mapping[str, float], rules: Rules) -> list[Outcome]:
@@ -161,21 +161,21 @@ def compare_session(on: Bench, runs: Sequence[Run], slower: Mapping[str, float],
         rules: What is tried.
     """
     on.machine.wake(AWAY_S)
-    target = _target(on, slower)
-    pending = [_Pending(case=case) for case in on.cases]
+    target = target_of(on, slower)
+    pending = [Pending(case=case) for case in on.cases]
     baselines = {case.id: _baseline(runs, case.id, target) for case in on.cases}
     _passes(on, target, pending, starts=COMPARE_STARTS, baselines=baselines, rules=rules, confirming=False)
-    records = {one.case.id: _record(one, target, on.plan, COMPARE_STARTS) for one in pending}
+    records = {one.case.id: record_of(one, target, on.plan, COMPARE_STARTS) for one in pending}
     compared = {name: compare(record, baselines[name], rules.policy) for name, record in records.items()}
-    spent = {one.case.id: _iterations(one) for one in pending}
-    suspects = [_Pending(case=one.case) for one in pending if compared[one.case.id].awaiting]
+    spent = {one.case.id: iterations_of(one) for one in pending}
+    suspects = [Pending(case=one.case) for one in pending if compared[one.case.id].awaiting]
     if suspects:
         VirtualClock(on.machine).sleep(COOLDOWN_S)
         _passes(on, target, suspects, starts=rules.confirm_starts, baselines=baselines, rules=rules, confirming=True)
     for one in suspects:
         name = one.case.id
         compared[name] = compare(_confirmed(records[name], one), baselines[name], rules.policy)
-        spent[name] += _iterations(one)
+        spent[name] += iterations_of(one)
     again = {one.case.id for one in suspects}
     return [
         Outcome(
@@ -189,7 +189,8 @@ def compare_session(on: Bench, runs: Sequence[Run], slower: Mapping[str, float],
     ]
 
 
-def _target(on: Bench, slower: Mapping[str, float]) -> VirtualTarget:
+def target_of(on: Bench, slower: Mapping[str, float]) -> VirtualTarget:
+    """Set one version of the suite's code up on the machine."""
     return VirtualTarget(machine=on.machine, cases={case.id: case for case in on.cases}, slower=slower)
 
 
@@ -202,7 +203,7 @@ def _baseline(runs: Sequence[Run], name: str, target: VirtualTarget) -> Baseline
 def _passes(
     on: Bench,
     target: VirtualTarget,
-    pending: Sequence[_Pending],
+    pending: Sequence[Pending],
     *,
     starts: int,
     baselines: Mapping[str, Baseline],
@@ -223,7 +224,7 @@ def _passes(
 
 def _share(
     on: Bench,
-    one: _Pending,
+    one: Pending,
     process: int,
     starts: int,
     baselines: Mapping[str, Baseline],
@@ -254,7 +255,7 @@ def _share(
     )
 
 
-def _start(on: Bench, target: VirtualTarget, one: _Pending, share: Share) -> None:
+def _start(on: Bench, target: VirtualTarget, one: Pending, share: Share) -> None:
     """Spend one process start on one case."""
     with target.start(Command(argv=(one.case.id,)), share.process) as runner:
         one.stretches.append(run_start(runner, share, on.plan, VirtualClock(on.machine)))
@@ -264,11 +265,12 @@ def _start(on: Bench, target: VirtualTarget, one: _Pending, share: Share) -> Non
             one.peaks_mib.append(((memory.peak - memory.baseline) / BYTES_PER_MIB,))
 
 
-def _iterations(one: _Pending) -> int:
+def iterations_of(one: Pending) -> int:
+    """Count what was recorded."""
     return sum(len(taken.samples_ns) for taken in one.rounds)
 
 
-def _record(one: _Pending, target: VirtualTarget, plan: Plan, starts: int) -> Record:
+def record_of(one: Pending, target: VirtualTarget, plan: Plan, starts: int) -> Record:
     """Put what the starts gave into a record, as the plugin does."""
     metrics: list[Measurement] = [time_measurement(time_metric(LATENCY), one.stretches, main=True)]
     if one.loads_ns:
@@ -285,7 +287,7 @@ def _record(one: _Pending, target: VirtualTarget, plan: Plan, starts: int) -> Re
     )
 
 
-def _confirmed(record: Record, again: _Pending) -> Record:
+def _confirmed(record: Record, again: Pending) -> Record:
     """Lay the second look beside every metric of the first."""
     rows: dict[str, list[tuple[float, ...]]] = {LOAD: again.loads_ns, PEAK_MEMORY: again.peaks_mib}
     metrics = tuple(

@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.verdicts import peers
 from benchmarks.verdicts.devices import kind_named
+from benchmarks.verdicts.paired import paired_session
 from benchmarks.verdicts.session import Bench, Outcome, Rules, bench, compare_session, measure_fully, save
 from pytest_devperf.compare.compare import compare
 from pytest_devperf.compare.history import gather
@@ -26,6 +27,9 @@ OURS: Mapping[str, Rules] = {
     "devperf, no confirmation": Rules(policy=Policy(confirm=False)),
 }
 """The default rule and what is left of it without its parts."""
+
+PAIRED = "devperf, paired"
+"""Old and new code in turns; it needs no saved run."""
 
 LITERAL: Mapping[str, Policy] = {
     "literal rule, IQR within rounds": Policy(rule="iqr"),
@@ -99,6 +103,19 @@ def try_rules(on: Bench, runs: Sequence[Run], seed: int, rules: Mapping[str, Rul
             _kept_from(outcome) for outcome in changed if outcome.slower == 0.05 and not outcome.failed
         )
     return scores
+
+
+def try_paired(on: Bench, seed: int) -> dict[str, Score]:
+    """Measure old and new code in turns, unchanged and slower."""
+    score = Score()
+    unchanged = paired_session(on.fork(), {})
+    score.iterations += sum(outcome.iterations for outcome in unchanged)
+    _count(score, ((0.0, outcome.failed) for outcome in unchanged))
+    changed = paired_session(on.fork(), mixed_truth(on, seed))
+    _count(score, ((outcome.slower, outcome.failed) for outcome in changed))
+    missed = (outcome for outcome in changed if outcome.slower == 0.05 and not outcome.failed)
+    score.stopped.update(outcome.comparison.changes[0].decided_by or "threshold" for outcome in missed)
+    return {PAIRED: score}
 
 
 def _kept_from(outcome: Outcome) -> str:
@@ -177,7 +194,9 @@ def try_peers_own_way(on: Bench, seed: int) -> dict[str, Score]:
     return scores
 
 
-def trial(name: str, seed: int, saved: int, *, with_peers: bool, ours: Mapping[str, Rules]) -> dict[str, Score]:
+def trial(
+    name: str, seed: int, saved: int, *, with_peers: bool, with_pairs: bool, ours: Mapping[str, Rules]
+) -> dict[str, Score]:
     """Run one trial on a machine of its own.
 
     Args:
@@ -185,11 +204,15 @@ def trial(name: str, seed: int, saved: int, *, with_peers: bool, ours: Mapping[s
         seed: Of machine, suite and truth.
         saved: Saved runs in the baseline.
         with_peers: Whether the peers' rules are tried, too.
+        with_pairs: Whether old and new code are measured in turns, too.
         ours: Which of our own rules are tried.
     """
     on = bench(kind_named(name), seed)
     runs = [save(on, Rules()) for _ in range(saved)]
     scores = try_rules(on, runs, seed, ours)
+    if with_pairs:
+        # A machine without a past, whatever was saved above: turns give the same rates in every table.
+        scores.update(try_paired(bench(kind_named(name), seed), seed))
     if with_peers:
         scores.update(try_peers(on, runs[-1], seed))
         scores.update(try_peers_own_way(on, seed))

@@ -1,0 +1,93 @@
+"""Old and new code in turns on virtual devices; everything seeded, nothing waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.verdicts.__main__ import main
+from benchmarks.verdicts.devices import kind_named
+from benchmarks.verdicts.paired import READY, measure_pairs, paired_session
+from benchmarks.verdicts.session import bench
+from benchmarks.verdicts.trial import Score, try_paired
+from pytest_devperf.compare.paired import PAIRS, ROUNDS_EACH
+
+DRIFTING = ("governor", "thermal", "clock falls once", "bursts", "day to day", "laptop")
+STARTS_DIFFER = ("big.LITTLE", "layout 3 %", "layout, heavy tail", "cloud runner")
+MACHINES = 2
+"""Of every kind, each with a suite of 16 cases."""
+
+
+def tried(names: tuple[str, ...]) -> Score:
+    total = Score()
+    for name in names:
+        for seed in range(MACHINES):
+            for score in try_paired(bench(kind_named(name), seed), seed).values():
+                total.add(score)
+    return total
+
+
+@pytest.fixture(scope="module")
+def drifting() -> Score:
+    return tried(DRIFTING)
+
+
+@pytest.fixture(scope="module")
+def starts_differ() -> Score:
+    return tried(STARTS_DIFFER)
+
+
+def test_what_drifts_fails_no_unchanged_code(drifting):
+    assert drifting.share(0.0) <= 0.5
+
+
+@pytest.mark.parametrize("effect", [0.03, 0.05, 0.10])
+def test_what_drifts_hides_no_real_change(drifting, effect):
+    assert drifting.share(effect) >= 95.0
+
+
+def test_unchanged_code_fails_in_at_most_3_of_100_cases_where_process_starts_differ(starts_differ):
+    assert starts_differ.share(0.0) <= 3.0
+
+
+def test_a_change_of_10_percent_is_found_in_most_cases_where_process_starts_differ(starts_differ):
+    assert starts_differ.share(0.10) >= 90.0
+
+
+def test_both_sides_take_their_rounds_in_pairs_and_leave_out_the_ones_that_get_ready():
+    _, both = measure_pairs(bench(kind_named("quiet"), 0, count=2), {})
+
+    for two in both:
+        kept = [taken for side in (two.old, two.new) for taken in side.rounds]
+        iterations = {len(taken.samples_ns) for taken in kept}
+        assert len(two.old.rounds) == len(two.new.rounds) == PAIRS * ROUNDS_EACH
+        assert iterations == {30}
+        assert two.spare == 30 * (1 + 2 * PAIRS * READY)
+
+
+def test_the_truth_reaches_the_new_side_alone():
+    on = bench(kind_named("quiet"), 1)
+    truth = dict.fromkeys([case.id for case in on.cases], 0.10)
+
+    outcomes = paired_session(on, truth)
+
+    assert all(outcome.failed for outcome in outcomes)
+    assert all(abs(outcome.comparison.changes[0].delta_pct - 10) < 1 for outcome in outcomes)
+
+
+def test_turns_alone_print_a_table_that_a_seed_repeats(capsys):
+    command = ["--paired", "--trials", "1", "--devices", "quiet", "layout 1 %", "--workers", "1"]
+
+    tables = []
+    for _ in range(2):
+        assert main(command) == 0
+        tables.append(capsys.readouterr().out.partition("\n")[2])
+
+    assert tables[0] == tables[1]
+    assert "devperf, paired" in tables[0]
+
+
+def test_help_names_the_devices(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+
+    assert "layout" in capsys.readouterr().out
