@@ -33,6 +33,7 @@ from pytest_devperf.compare.threshold import (
     threshold,
     tolerance_of,
 )
+from pytest_devperf.compare.words import too_slow
 from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.record.record import Change, Measurement, Verdict
 
@@ -107,7 +108,7 @@ def judge(
     """
     slow = next((each for each in (candidate, *befores) if each.stop == "too-slow" and not each.samples_ns), None)
     if slow is not None:
-        return _unjudged(candidate, "inconclusive", _too_slow(slow, now=slow is candidate))
+        return _unjudged(candidate, "inconclusive", too_slow(slow, now=slow is candidate))
     try:
         sides = _sides(candidate, befores, policy, same_anchor=same_anchor, starts=starts)
     except NotSamples as found:
@@ -243,11 +244,6 @@ def _few(sides: _Sides) -> str | None:
         if not side.judgeable:
             return f"{word} holds too few {'rounds' if sides.candidate.iterations else 'values'} to judge by"
     return None
-
-
-def _too_slow(slow: Measurement, *, now: bool) -> str:
-    needs = f": it needs --devperf-max-time={slow.needs_s:g}" if slow.needs_s is not None else ""
-    return f"too slow for its budget{'' if now else ' in the baseline'}{needs}"
 
 
 def _unjudged(candidate: Measurement, verdict: Verdict, reason: str) -> Judged:

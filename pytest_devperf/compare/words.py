@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_devperf.record.record import Change
+from pytest_devperf.record.record import Change, Measurement
 
 TIME_UNITS = ((1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns"))
 """Units of time with their size in ms, largest first."""
@@ -50,6 +50,12 @@ def sentence(change: Change) -> str:
     elif blind(change):
         parts.append(f"blind to changes below {change.detectable_pct:.0f} %")
     return "; ".join(parts)
+
+
+def too_slow(slow: Measurement, *, now: bool = True) -> str:
+    """Say of a metric without values that its budget was too small, and which one is not."""
+    needs = f": it needs --devperf-max-time={slow.needs_s:g}" if slow.needs_s is not None else ""
+    return f"too slow for its budget{'' if now else ' in the baseline'}{needs}"
 
 
 def unit_of(change: Change) -> tuple[float, str]:

@@ -83,6 +83,8 @@ def _outcome(entry: Entry) -> tuple[Outcome, str | None]:
         return ("failed" if failed.when == "call" else "error"), _reason(failed)
     skipped = next((report for report in entry.reports if report.skipped), None)
     if skipped is not None:
+        if hasattr(skipped, "wasxfail"):
+            return "skipped", f"failed as expected: {skipped.wasxfail}".rstrip(": ")
         longrepr = skipped.longrepr
         return "skipped", str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "") or None
     if not entry.measured and entry.baseline is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from pytest_devperf.compare.words import BLIND_PERCENT, blind
+from pytest_devperf.compare.words import BLIND_PERCENT, blind, too_slow
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.detail import caution_words, detail_lines, failure_text, stable_lines, stats_line
 from pytest_devperf.report.header import context_line, device_line, header_lines, run_line
@@ -103,6 +103,8 @@ def _reasons(record: Record) -> list[str]:
     """Give what explains a case's verdict; nothing for a plain pass and for a new case, which need none."""
     own = [record.reason] if record.reason and record.outcome != "passed" else []
     comparison = record.comparison
+    if comparison is None:
+        own += [f"{each.name}: {too_slow(each)}" for each in record.metrics if each.stop == "too-slow"]
     if comparison is None or kind_of(record) in {"new", "failed", "error", "skipped"}:
         return own
     from pytest_devperf.compare.words import sentence

@@ -26,6 +26,7 @@ KINDS = (
 """Everything that can become of a case, what needs attention first.
 
 `pending`: the session ended before its last process start. `measured`: there was nothing to compare with.
+`inconclusive` without a comparison: too slow to be measured at all.
 """
 
 _VERDICTS = frozenset({"regressed", "improved", "within_noise", "suspect"})
@@ -40,6 +41,8 @@ def kind_of(record: Record) -> str:
     verdict = record.comparison.verdict if record.comparison else None
     if record.outcome != "passed" and verdict != "regressed":
         return record.outcome
+    if verdict is None and any(each.stop == "too-slow" for each in record.metrics):
+        return "inconclusive"
     return verdict or "measured"
 
 

@@ -422,6 +422,7 @@ def test_it(devperf):
     result = _measure(suite)
     assert result.ret == 0
     result.assert_outcomes(xfailed=1)
+    assert suite.cases()["test_it.py::test_it"]["reason"] == "failed as expected: known"
 
 
 @pytest.mark.parametrize(
