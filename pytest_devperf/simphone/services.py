@@ -156,7 +156,7 @@ class Services:
         used_s = 0.0
         for pid in tuple(self._running):
             spent_s = cpu_s(pid)
-            used_s += max(0.0, spent_s - self._cpu_s.get(pid, spent_s))
+            used_s += max(0.0, spent_s - self._cpu_s.get(pid, 0.0))
             self._cpu_s[pid] = spent_s
         return used_s / TICK_S
 
