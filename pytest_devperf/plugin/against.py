@@ -17,8 +17,9 @@ import pytest
 from pytest_devperf.compare.paired import PAIRS, ROUNDS_EACH
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.measure.round import Share
-from pytest_devperf.plugin.campaign import Campaign, in_turns
+from pytest_devperf.plugin.campaign import Campaign
 from pytest_devperf.plugin.fresh import HERE, Environment, Found, last_words, run_pass, settled
+from pytest_devperf.plugin.judge import in_turns
 from pytest_devperf.plugin.ledger import SOLO_STARTS, Entry
 from pytest_devperf.plugin.outcome import rebuild
 from pytest_devperf.plugin.passes import Passes, cool_down

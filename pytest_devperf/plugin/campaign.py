@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -10,30 +10,34 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.plugin.assemble import record_of
 from pytest_devperf.plugin.baseline import Baselines
 from pytest_devperf.plugin.cases import case_of, plan_of
 from pytest_devperf.plugin.chosen import Options
-from pytest_devperf.plugin.hosting import Wish
+from pytest_devperf.plugin.hosting import Wish, adopted
+from pytest_devperf.plugin.judge import compare_record, conclude, make_record, with_comparison
 from pytest_devperf.plugin.keep import Keeper
 from pytest_devperf.plugin.ledger import Entry, FirstOrders, Ledger
 from pytest_devperf.plugin.marker import is_case
-from pytest_devperf.plugin.meter import Meter, is_phone
-from pytest_devperf.plugin.outcome import call_report, fail, status_of
-from pytest_devperf.plugin.passes import Passes, cool_down, is_pending, note_wait
-from pytest_devperf.plugin.place import Pinning, Places, prefixes_of
+from pytest_devperf.plugin.meter import Meter
+from pytest_devperf.plugin.outcome import log, status_of
+from pytest_devperf.plugin.passes import Passes, is_pending, note_wait
+from pytest_devperf.plugin.place import Places, prefixes_of
+from pytest_devperf.plugin.ready import (
+    ReadyPhones,
+    only_looks,
+    open_named_phone,
+    refuse_hopeless,
+    refuse_twins,
+    settle_pin,
+)
+from pytest_devperf.plugin.suites import LEFT_OUT
 from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.record.record import Record
-from pytest_devperf.report.detail import failure_text
-from pytest_devperf.sensor.instrument import read_instrument
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
-    from pytest_devperf.case.workload import Workload
-    from pytest_devperf.measure.cooldown import Cooling
     from pytest_devperf.record.record import Comparison
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.target.target import Target
 
 
 SomePasses = TypeVar("SomePasses", bound=Passes)
@@ -58,8 +62,7 @@ class Campaign:
         self._meters: dict[int, Meter] = {}
         self._prerun: Context | None = None
         self._deselected = 0
-        self._cooled: dict[int, Cooling | None] = {}
-        """Phones that were pinned and cooled before their first case, and how that wait ended."""
+        self._ready = ReadyPhones(places, self.screen.cooling)
         self._said: set[str] = set()
 
     # -- before anything is measured --------------------------------------------------------------
@@ -77,50 +80,15 @@ class Campaign:
         Returns:
             False where nothing will be measured, so that no device is to be changed.
         """
-        if self._only_looks():
+        if only_looks(self.config):
             return False
         try:
             self.baselines.read()
         except pytest.UsageError:
             return False  # it is said once it is known that there are cases
         for target in self.places.opened:
-            self._settle_pin(target)
+            settle_pin(target, self.baselines)
         return True
-
-    def _settle_pin(self, target: Target) -> None:
-        if isinstance(target, Pinning):
-            target.pin_as_baseline(pinned=self.baselines.pinned(target.device))
-
-    def _open_phone(self) -> None:
-        """Open the phone that was named: what stands in its way is said before anything is measured.
-
-        Raises:
-            pytest.UsageError: It cannot be used as asked.
-        """
-        target = self.places.session_target()
-        if is_phone(target):
-            try:
-                target.look()
-            except DevperfError as error:
-                raise pytest.UsageError(str(error)) from None
-
-    def _refuse_hopeless(self) -> None:
-        """Refuse a comparison that this process's own state forbids for every case.
-
-        Raises:
-            pytest.UsageError: Something traces this thread.
-        """
-        instrument = read_instrument()
-        if instrument is None or "instrumented" in self.options.accept or not self.baselines.known:
-            return
-        without = "--no-cov" if "coverage" in instrument else "no debugger or profiler"
-        raise pytest.UsageError(
-            f"--devperf-compare={self.options.compare}: {instrument} traces this process, so every case would be "
-            f"incomparable: measure with {without}, or accept it with --devperf-accept=instrumented"
-        )
-
-    def _only_looks(self) -> bool:
-        return bool(self.config.option.collectonly or getattr(self.config.option, "setuponly", False))
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Count what the user deselected; our own suite does not count."""
@@ -128,19 +96,19 @@ class Campaign:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take every selected case up, and refuse what can never be compared, before anything is measured."""
-        if self._only_looks():
+        if only_looks(self.config):
             return
         items = [item for item in session.items if is_case(item)]
         if not items:
             return
         count: dict[tuple[str, str], int] = {}
         cases = [case_of(item, self.options, self.seed) for item in items]
-        _refuse_twins(items, cases)
+        refuse_twins(items, cases)
         self.baselines.read()
         self.settle()
         self.keeper.check()
-        self._refuse_hopeless()
-        self._open_phone()
+        refuse_hopeless(self.options, self.baselines)
+        open_named_phone(self.places)
         for item, case in zip(items, cases, strict=True):
             key = (str(item.path), item.nodeid)
             nth = count[key] = count.get(key, -1) + 1
@@ -181,7 +149,7 @@ class Campaign:
         entry.probes = meter.probes
         meter.start.prerun = self._prerun
         if entry.target is not None:
-            self._say_wait(note_wait(meter.start, self._cooled.get(id(entry.target))))
+            self._say_wait(note_wait(meter.start, self._ready.waited(entry.target)))
         entry.starts.append(meter.start)
         if meter.hosted:
             self._adopt(entry, meter)
@@ -192,45 +160,24 @@ class Campaign:
             self.judge(entry)
         return True
 
-    def _ready(self, case: Case) -> Callable[[Workload], Target]:
-        """Choose a case's device; a phone is pinned and cool before the first case on it."""
-        choose = self.places.chooser(case)
-
-        def choose_ready(workload: Workload) -> Target:
-            target = choose(workload)
-            if is_phone(target) and id(target) not in self._cooled:
-                self._settle_pin(target)
-                target.look()
-                if isinstance(target, Pinning) and target.pin_words:
-                    self.places.note(target.pin_words)
-                self._cooled[id(target)] = cool_down(target, case.plan, self.places.clock, self.screen.cooling)
-            return target
-
-        return choose_ready
-
     def _adopt(self, host: Entry, meter: Meter) -> None:
         """Take up the cases that an app reported, each with a report and a verdict of its own."""
-        from dataclasses import replace
-
-        from pytest_devperf.plugin.hosting import adopt, start_of
-
-        assert host.target is not None
-        assert meter.app_measured is not None
         if host.passed_or_strict:
             self._log(host)  # the test itself is no case
         else:
             self.judge(host)
-        siblings: list[str] = []
-        for report in meter.hosted:
-            case = replace(host.case, id=f"{host.case.id}[{report.case}]")
-            entry = self.entry(host.item, host.nth, case)
-            entry.baseline = self.baselines.of(case.id, host.target.device)
-            entry = adopt(entry, host, meter.app_measured, report, siblings)
-            entry.starts.append(start_of(report, meter.app_measured, meter.start, process=0, rounds=case.plan.rounds))
+        for entry in adopted(host, meter, self._take_up):
             self.ledger.join(entry)
             host.item.session.testscollected += 1
             if not self._passed(entry) or not is_pending(entry, 1):
                 self.judge(entry)
+
+    def _take_up(self, host: Entry, case: Case) -> Entry:
+        """Take up a case that an app reported."""
+        assert host.target is not None
+        entry = self.entry(host.item, host.nth, case)
+        entry.baseline = self.baselines.of(case.id, host.target.device)
+        return entry
 
     def _say_wait(self, words: str | None) -> None:
         """Say once that a wait did not find what it waited for."""
@@ -246,7 +193,7 @@ class Campaign:
         meter = Meter(
             case=entry.case,
             orders=FirstOrders(entry),
-            target_for=self._ready(entry.case),
+            target_for=self._ready.chooser(entry.case, self.baselines),
             clock=self.places.clock,
             prefixes=prefixes_of(self.config),
             use_anchor=not self.options.no_anchor,
@@ -304,42 +251,16 @@ class Campaign:
             return
         if comparison is not None:
             comparison = msgspec.structs.replace(comparison, awaiting=False)
-            notes = {**record.caution_notes, **comparison.cautions}
-            record = msgspec.structs.replace(record, comparison=comparison, cautions=tuple(notes), caution_notes=notes)
-            record = _with_comparable(record, comparison)
+            record = with_comparison(record, comparison)
         entry.record, entry.comparison = record, comparison
-        self._conclude(entry, record)
+        conclude(entry, record, self.config, self.options)
         self._log(entry)
 
     def _record(self, entry: Entry) -> Record:
-        try:
-            record = record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
-        except DevperfError as error:
-            fail(entry, error.what, str(error))
-            record = record_of(entry, busy_cpu_percent=self.options.busy_cpu_percent)
-        if not in_turns(entry):
-            return record
-        from pytest_devperf.plugin.duel import olds_of
-        from pytest_devperf.plugin.side import with_old_side
-
-        return with_old_side(record, olds_of(entry))
+        return make_record(entry, self.options)
 
     def _compare(self, entry: Entry, record: Record) -> Comparison | None:
-        if in_turns(entry):
-            from pytest_devperf.plugin.duel import verdict_of
-
-            return verdict_of(entry, record)
-        if not self.options.compare or not (entry.measured or entry.baseline):
-            return None
-        from pytest_devperf.compare.compare import compare
-
-        if entry.baseline is not None:
-            answer: Comparison | None = self.config.hook.pytest_devperf_compare(
-                config=self.config, record=record, baseline=entry.baseline, policy=entry.policy
-            )
-            if answer is not None:
-                return answer
-        return compare(record, entry.baseline, entry.policy)
+        return compare_record(entry, record, self.config, self.options)
 
     def _can_confirm(self, entry: Entry) -> bool:
         return not self.options.no_confirm and entry.passed_or_strict
@@ -347,30 +268,11 @@ class Campaign:
     def _passed(self, entry: Entry) -> bool:
         return entry.passed_or_strict
 
-    def _conclude(self, entry: Entry, record: Record) -> None:
-        """Turn a verdict into the outcome of the test."""
-        comparison = record.comparison
-        if comparison is not None and entry.passed_or_strict:
-            if comparison.verdict == "regressed":
-                text = failure_text(record)
-                fail(entry, text.partition("\n")[0], text, regressed=True)
-            elif comparison.verdict == "incomparable" and self.options.fail_on_incomparable:
-                message = f"incomparable: {comparison.reason or 'see the cautions'}"
-                fail(entry, message, message)
-        report = call_report(entry)
-        report.duration = entry.duration_s
-        report.devperf = msgspec.to_builtins(record)  # type: ignore[attr-defined] # reports keep what they are given
-        self.config.hook.pytest_devperf_recorded(config=self.config, record=record)
-
     def _log(self, entry: Entry) -> None:
         """Report a case the way pytest would have, and heed what pytest says to that."""
         self.screen.clear()
-        item, ihook = entry.item, entry.item.ihook
-        ihook.pytest_runtest_logstart(nodeid=entry.nodeid, location=item.location)
-        self.report(entry)
-        ihook.pytest_runtest_logfinish(nodeid=entry.nodeid, location=item.location)
-        entry.logged = True
-        session = item.session
+        log(entry, self.report)
+        session = entry.item.session
         if self._in_later_starts(session):
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
@@ -423,31 +325,3 @@ class Campaign:
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:  # noqa: ANN401 - pytest's own tuple
         """Give a regression its own word."""
         return status_of(report)
-
-
-def in_turns(entry: Entry) -> bool:
-    """Whether the test itself measured something against something else, in turns."""
-    return any(start.olds for start in entry.starts)
-
-
-LEFT_OUT: pytest.StashKey[bool] = pytest.StashKey()
-"""Marks an item that our own suite left out."""
-
-
-def _refuse_twins(items: Sequence[pytest.Item], cases: Sequence[Any]) -> None:
-    """Two tests under one id would be one another's baseline."""
-    seen: dict[str, pytest.Item] = {}
-    for item, case in zip(items, cases, strict=True):
-        other = seen.setdefault(case.id, item)
-        if other is not item and other.nodeid != item.nodeid:
-            raise pytest.UsageError(
-                f"{item.nodeid} and {other.nodeid} are both called {case.id!r}: "
-                "give each its own @pytest.mark.devperf(id=…)"
-            )
-
-
-def _with_comparable(record: Record, comparison: Comparison) -> Record:
-    from dataclasses import replace
-
-    comparable = comparison.verdict not in {"incomparable", "new"}
-    return msgspec.structs.replace(record, run_context=replace(record.run_context, comparable_to_baseline=comparable))

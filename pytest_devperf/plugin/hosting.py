@@ -24,7 +24,9 @@ from pytest_devperf.target.target import Hosting, Memory
 from pytest_devperf.target.wire import CaseReport, Task
 
 if TYPE_CHECKING:
+    from pytest_devperf.case.case import Case
     from pytest_devperf.case.plan import Plan
+    from pytest_devperf.plugin.meter import Meter
     from pytest_devperf.target.target import Target
 
 RUN_ID_BYTES = 8
@@ -166,6 +168,23 @@ def _few(report: CaseReport) -> Iterator[Few]:
         yield from memory_values(
             Memory(baseline=sizes.baseline, loaded=sizes.loaded, peak=sizes.peak, disposed=sizes.disposed)
         )
+
+
+def adopted(host: Entry, meter: Meter, take_up: Callable[[Entry, Case], Entry]) -> Iterator[Hosted]:
+    """Make an entry of every case that an app reported in start 1, with that start in it.
+
+    Args:
+        host: The test that started the app.
+        meter: What it measured.
+        take_up: Makes the entry of any case, as the session has it: what may end it early, policy, baseline.
+    """
+    assert meter.app_measured is not None
+    siblings: list[str] = []
+    for report in meter.hosted:
+        case = replace(host.case, id=f"{host.case.id}[{report.case}]")
+        hosted = adopt(take_up(host, case), host, meter.app_measured, report, siblings)
+        hosted.starts.append(start_of(report, meter.app_measured, meter.start, process=0, rounds=case.plan.rounds))
+        yield hosted
 
 
 def adopt(entry: Entry, host: Entry, app: App, report: CaseReport, siblings: list[str]) -> Hosted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -91,6 +91,20 @@ def replace_by(entry: Entry, reports: list[pytest.TestReport], process: int) -> 
                 path, line, reason = report.longrepr
                 report.longrepr = (path, line, f"{reason} ({words})")
     entry.reports = reports
+
+
+def log(entry: Entry, send: Callable[[Entry], None]) -> None:
+    """Report a case the way pytest would have.
+
+    Args:
+        entry: The case; it counts as reported from now on.
+        send: Hands its reports over.
+    """
+    item = entry.item
+    item.ihook.pytest_runtest_logstart(nodeid=entry.nodeid, location=item.location)
+    send(entry)
+    item.ihook.pytest_runtest_logfinish(nodeid=entry.nodeid, location=item.location)
+    entry.logged = True
 
 
 def status_of(report: pytest.TestReport) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:

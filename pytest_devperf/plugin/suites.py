@@ -6,8 +6,10 @@ import re
 
 import pytest
 
-from pytest_devperf.plugin.campaign import LEFT_OUT
 from pytest_devperf.plugin.marker import FULL, is_case
+
+LEFT_OUT: pytest.StashKey[bool] = pytest.StashKey()
+"""Marks an item that our own suite left out."""
 
 
 class Suites:

@@ -1,0 +1,108 @@
+"""What has to be in order before anything is measured: the session's own state, and phones pinned and cool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.plugin.meter import is_phone
+from pytest_devperf.plugin.passes import cool_down
+from pytest_devperf.plugin.place import Pinning, Places
+from pytest_devperf.sensor.instrument import read_instrument
+
+if TYPE_CHECKING:
+    from pytest_devperf.case.case import Case
+    from pytest_devperf.case.workload import Workload
+    from pytest_devperf.measure.cooldown import Cooling
+    from pytest_devperf.plugin.baseline import Baselines
+    from pytest_devperf.plugin.chosen import Options
+    from pytest_devperf.target.target import Target
+
+
+def only_looks(config: pytest.Config) -> bool:
+    """Tell whether the session collects tests, or sets fixtures up, and runs none of them."""
+    return bool(config.option.collectonly or getattr(config.option, "setuponly", False))
+
+
+def settle_pin(target: Target, baselines: Baselines) -> None:
+    """Tell a target that can hold its clocks whether the baseline had them held."""
+    if isinstance(target, Pinning):
+        target.pin_as_baseline(pinned=baselines.pinned(target.device))
+
+
+def open_named_phone(places: Places) -> None:
+    """Open the phone that was named: what stands in its way is said before anything is measured.
+
+    Raises:
+        pytest.UsageError: It cannot be used as asked.
+    """
+    target = places.session_target()
+    if is_phone(target):
+        try:
+            target.look()
+        except DevperfError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+def refuse_hopeless(options: Options, baselines: Baselines) -> None:
+    """Refuse a comparison that this process's own state forbids for every case.
+
+    Raises:
+        pytest.UsageError: Something traces this thread.
+    """
+    instrument = read_instrument()
+    if instrument is None or "instrumented" in options.accept or not baselines.known:
+        return
+    without = "--no-cov" if "coverage" in instrument else "no debugger or profiler"
+    raise pytest.UsageError(
+        f"--devperf-compare={options.compare}: {instrument} traces this process, so every case would be "
+        f"incomparable: measure with {without}, or accept it with --devperf-accept=instrumented"
+    )
+
+
+def refuse_twins(items: Sequence[pytest.Item], cases: Sequence[Case]) -> None:
+    """Refuse two tests under one id, which would be one another's baseline.
+
+    Raises:
+        pytest.UsageError: There are such.
+    """
+    seen: dict[str, pytest.Item] = {}
+    for item, case in zip(items, cases, strict=True):
+        other = seen.setdefault(case.id, item)
+        if other is not item and other.nodeid != item.nodeid:
+            raise pytest.UsageError(
+                f"{item.nodeid} and {other.nodeid} are both called {case.id!r}: "
+                "give each its own @pytest.mark.devperf(id=…)"
+            )
+
+
+class ReadyPhones:
+    """Phones that were pinned and cooled before their first case."""
+
+    def __init__(self, places: Places, on_step: Callable[[Cooling], None]) -> None:
+        self._places = places
+        self._on_step = on_step
+        self._cooled: dict[int, Cooling | None] = {}
+
+    def waited(self, target: Target) -> Cooling | None:
+        """Tell how the wait for a phone to cool ended; None where there was none."""
+        return self._cooled.get(id(target))
+
+    def chooser(self, case: Case, baselines: Baselines) -> Callable[[Workload], Target]:
+        """Choose a case's device; a phone is pinned and cool before the first case on it."""
+        choose = self._places.chooser(case)
+
+        def choose_ready(workload: Workload) -> Target:
+            target = choose(workload)
+            if is_phone(target) and id(target) not in self._cooled:
+                settle_pin(target, baselines)
+                target.look()
+                if isinstance(target, Pinning) and target.pin_words:
+                    self._places.note(target.pin_words)
+                self._cooled[id(target)] = cool_down(target, case.plan, self._places.clock, self._on_step)
+            return target
+
+        return choose_ready
