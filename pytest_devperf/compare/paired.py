@@ -60,15 +60,16 @@ def alike(found: Sequence[float], process: Sequence[int]) -> list[float]:
     """Leave out the differences of pairs whose sides landed on cores of different kinds.
 
     What is left lies around the pair that differs least. So of two explanations of a large difference, slower
-    code in some pairs or a slower core, the one that fails no test is taken, and a change that is the same in
-    all pairs is kept whatever its size.
+    code in some pairs or a slower core, the one that fails no test is taken. Where even that pair differs by as
+    much as cores do, nothing tells the two apart and nothing is left out.
 
     Args:
         found: Relative differences, as `differences` gives them.
         process: The pair of process starts of each.
 
     Returns:
-        The differences that are left; all of them where less than `FEWEST_PAIRS` pairs would be.
+        The differences that are left; all of them where less than `FEWEST_PAIRS` pairs would be, or where every
+        pair differs by more than `CORES_APART`.
 
     >>> alike([0.02, 0.03, 0.7, 0.01], [0, 1, 2, 3])
     [0.02, 0.03, 0.01]
@@ -78,8 +79,9 @@ def alike(found: Sequence[float], process: Sequence[int]) -> list[float]:
         pairs[start].append(difference)
     centres = {start: math.log1p(stats.median(each)) for start, each in pairs.items()}
     nearest = min(centres.values(), key=abs, default=0.0)
-    kept = {start for start, centre in centres.items() if abs(centre - nearest) <= math.log(CORES_APART)}
-    if len(kept) < FEWEST_PAIRS:
+    apart = math.log(CORES_APART)
+    kept = {start for start, centre in centres.items() if abs(centre - nearest) <= apart}
+    if len(kept) < FEWEST_PAIRS or abs(nearest) > apart:
         return list(found)
     return [difference for difference, start in zip(found, process, strict=False) if start in kept]
 

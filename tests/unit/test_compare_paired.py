@@ -88,6 +88,11 @@ def test_a_change_of_any_size_that_all_pairs_share_is_kept() -> None:
     assert found.delta_pct == pytest.approx(400)
 
 
+def test_nothing_is_set_aside_where_every_pair_differs_as_cores_do() -> None:
+    found = [0.7, 0.7, 0.7, -0.42, -0.42, -0.42]
+    assert alike(found, range(6)) == found
+
+
 def test_nothing_is_set_aside_where_two_pairs_would_be_left() -> None:
     assert alike([0.0, 0.0, 0.7, 0.7], [0, 1, 2, 3]) == [0.0, 0.0, 0.7, 0.7]
 
