@@ -12,7 +12,7 @@ from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
 from pytest_devperf.measure.round import Round, Stretch
 from pytest_devperf.metric import LATENCY, Metric, time_metric
-from pytest_devperf.plugin.meter import rest_s
+from pytest_devperf.plugin.kind import rest_s
 from pytest_devperf.plugin.outcome import is_strict_xpass
 from pytest_devperf.plugin.start import CaseStart
 from pytest_devperf.record.caution import RunFacts, own_cautions

@@ -156,7 +156,7 @@ def _timed(name: str, taken: Sequence[Sequence[float]], report: CaseReport, proc
 
 
 def _few(report: CaseReport) -> Iterator[Few]:
-    from pytest_devperf.plugin.meter import memory_values
+    from pytest_devperf.plugin.loaded import memory_values
 
     if report.load_ns is not None:
         yield Few(metric=start_metric(LOAD), values=[report.load_ns])

@@ -6,10 +6,7 @@ writes down what came of it in a `CaseStart`.
 
 from __future__ import annotations
 
-import gc
-import statistics
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +19,7 @@ from pytest_devperf.case.fingerprint import (
     fingerprint,
     named_inputs,
 )
-from pytest_devperf.case.plan import MIN_ITERATIONS, Plan
+from pytest_devperf.case.plan import MIN_ITERATIONS
 from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.measure.cooldown import Cooling, cool, parse_cooldown
@@ -31,12 +28,8 @@ from pytest_devperf.measure.round import Round, Share, Stretch
 from pytest_devperf.metric import (
     BYTES_PER_MIB,
     EXECUTE,
-    FIRST_LOAD,
     LATENCY,
-    LEAKED_MEMORY,
     LOAD,
-    LOADED_MEMORY,
-    PEAK_MEMORY,
     Better,
     Metric,
     energy_metric,
@@ -45,6 +38,8 @@ from pytest_devperf.metric import (
     time_metric,
 )
 from pytest_devperf.plugin.fact import plain_fact
+from pytest_devperf.plugin.kind import is_phone, is_this_machine, rest_s
+from pytest_devperf.plugin.loaded import LOAD_CYCLES, Loaded, load_values, memory_values
 from pytest_devperf.plugin.start import CaseStart, Few, Orders, Timed
 from pytest_devperf.sensor.energy import energy_mj
 from pytest_devperf.sensor.instrument import read_instrument
@@ -53,9 +48,6 @@ from pytest_devperf.target.target import Answering, Clock, Memory, Runner, Surve
 if TYPE_CHECKING:
     from pytest_devperf.plugin.hosting import Wish
     from pytest_devperf.target.wire import CaseReport
-
-LOAD_CYCLES = 3
-"""Loads per process start; their median is the value of that start."""
 
 OnRound = Callable[[Round], None]
 TargetFor = Callable[[Workload], Target]
@@ -97,7 +89,7 @@ class Meter:
         self._use_anchor = use_anchor
         self._report_round = on_round
         self._report_cooling = on_cooling
-        self._loaded: _Load | None = None
+        self._loaded: Loaded | None = None
         self.wish: Wish | None = None
         """What is asked of an app's launch beside the plan; None: this session measures no apps."""
         self.app_measured: App | None = None
@@ -136,10 +128,10 @@ class Meter:
                 f"{self.case.id}: devperf.load was called twice in one test", "load both objects in one function"
             )
         target = self._enter(Call(function=factory, args=args, kwargs=kwargs), LOAD)
-        if not _is_this_machine(target):
+        if not is_this_machine(target):
             raise Unsupported(f"devperf.load brings an object up on this machine, not on {target.device.name}")
         self.start.solo = True
-        self._loaded = _Load(factory, args, kwargs, clock=self._clock, taken=self._takes_few)
+        self._loaded = Loaded(factory, args, kwargs, clock=self._clock, taken=self._takes_few)
         return self._loaded.first()
 
     def model(self, model: Model) -> Any:  # noqa: ANN401 - outputs by name
@@ -379,7 +371,7 @@ class Meter:
         return True
 
     def _on_round(self, round_: Round) -> None:
-        if self._target is not None and _is_this_machine(self._target):
+        if self._target is not None and is_this_machine(self._target):
             self.start.looks.append(self._target.look())
         if self._report_round is not None:
             self._report_round(round_)
@@ -433,7 +425,7 @@ class Meter:
             self.start.few.append(Few(metric=energy_metric(), values=[drawn_mj / iterations]))
 
     def _keep_loads(self, loads: Sequence[int]) -> None:
-        self.start.few.extend(_load_values(loads))
+        self.start.few.extend(load_values(loads))
 
     def _keep_memory(self, memory: Memory | None) -> None:
         self.start.few.extend(memory_values(memory))
@@ -453,101 +445,3 @@ class Meter:
         if not survey.methods:
             reasons = "; ".join(f"{method}: {reason}" for method, reason in survey.skipped.items())
             raise Unsupported(reasons or "the model has no method that can be executed")
-
-
-class _Load:
-    """An object that `devperf.load` brings up, its load cycles and its memory pass."""
-
-    def __init__(
-        self,
-        factory: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        *,
-        clock: Clock,
-        taken: bool,
-    ) -> None:
-        self._factory = factory
-        self._args = args
-        self._kwargs = kwargs
-        self._clock = clock
-        self._taken = taken
-        self._loads: list[int] = []
-        self._exits: AbstractContextManager[Any] | None = None
-
-    def first(self) -> Any:  # noqa: ANN401 - whatever the factory makes
-        """Bring the test's own object up."""
-        if not self._taken:
-            return self._factory(*self._args, **self._kwargs)
-        from pytest_devperf.sensor.memory import PeakMemory
-
-        gc.collect()
-        self._peak = PeakMemory()
-        self._peak.reset()
-        self._baseline = self._peak.rss_bytes()
-        loaded = self._once()
-        self._loaded = self._peak.rss_bytes()
-        return loaded
-
-    def finish(self) -> list[Few]:
-        """Read the peak, then the size after disposal, then time the further load cycles."""
-        peak = self._peak.peak_bytes()
-        gc.collect()
-        disposed = self._peak.rss_bytes()
-        self._peak.close()
-        memory = Memory(baseline=self._baseline, loaded=self._loaded, peak=peak, disposed=disposed)
-        for _ in range(LOAD_CYCLES - 1):
-            self._once()
-            gc.collect()
-        return [*_load_values(self._loads), *memory_values(memory)]
-
-    def _once(self) -> Any:  # noqa: ANN401 - whatever the factory makes
-        began = self._clock.now_ns()
-        loaded = self._factory(*self._args, **self._kwargs)
-        self._loads.append(self._clock.now_ns() - began)
-        return loaded
-
-
-def _load_values(loads: Sequence[int]) -> list[Few]:
-    if not loads:
-        return []
-    return [
-        Few(metric=start_metric(LOAD), values=[float(statistics.median(loads))]),
-        Few(metric=start_metric(FIRST_LOAD), values=[float(loads[0])]),
-    ]
-
-
-def memory_values(memory: Memory | None) -> list[Few]:
-    """Sizes above the baseline, in MiB."""
-    if memory is None:
-        return []
-    base = memory.baseline / BYTES_PER_MIB
-    sizes = {LOADED_MEMORY: memory.loaded, PEAK_MEMORY: memory.peak, LEAKED_MEMORY: memory.disposed}
-    return [
-        Few(metric=memory_metric(name), values=[(size - memory.baseline) / BYTES_PER_MIB], baseline=base)
-        for name, size in sizes.items()
-        if size is not None
-    ]
-
-
-PHONES = frozenset({"android", "sim", "ios"})
-"""Kinds of device that rest between rounds and are given time to cool."""
-
-PHONE_REST_S = 0.5
-"""Rest between rounds on a phone: it lets a burst's heat leave the cores."""
-
-
-def is_phone(target: Target | None) -> bool:
-    """Tell whether a target is a phone."""
-    return target is not None and target.device.kind in PHONES
-
-
-def rest_s(plan: Plan, target: Target | None) -> float:
-    """The wait between rounds: as planned, or what suits the device."""
-    if plan.round_cooldown is not None:
-        return plan.round_cooldown
-    return PHONE_REST_S if is_phone(target) else 0.0
-
-
-def _is_this_machine(target: Target) -> bool:
-    return target.device.kind == "host"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.plugin.meter import is_phone
+from pytest_devperf.plugin.kind import is_phone
 from pytest_devperf.plugin.passes import cool_down
 from pytest_devperf.plugin.place import Pinning, Places
 from pytest_devperf.sensor.instrument import read_instrument

@@ -1,0 +1,29 @@
+"""What a session does differently on different kinds of device."""
+
+from __future__ import annotations
+
+from pytest_devperf.case.plan import Plan
+from pytest_devperf.target.target import Target
+
+PHONES = frozenset({"android", "sim", "ios"})
+"""Kinds of device that rest between rounds and are given time to cool."""
+
+PHONE_REST_S = 0.5
+"""Rest between rounds on a phone: it lets a burst's heat leave the cores."""
+
+
+def is_phone(target: Target | None) -> bool:
+    """Tell whether a target is a phone."""
+    return target is not None and target.device.kind in PHONES
+
+
+def rest_s(plan: Plan, target: Target | None) -> float:
+    """The wait between rounds: as planned, or what suits the device."""
+    if plan.round_cooldown is not None:
+        return plan.round_cooldown
+    return PHONE_REST_S if is_phone(target) else 0.0
+
+
+def is_this_machine(target: Target) -> bool:
+    """Tell whether a target is the machine that runs the tests."""
+    return target.device.kind == "host"
