@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
-from pytest_devperf.store.file import names_a_file, read_file
+from pytest_devperf.store.file import means_a_file, read_file
 from pytest_devperf.store.open import DEFAULT, open_store
 from pytest_devperf.store.store import Shelf, Store
 
@@ -40,7 +40,7 @@ def find_runs(word: str, store: Store) -> Sequence[Run]:
     Raises:
         UsageError: It means none; what there is is listed.
     """
-    if names_a_file(word):
+    if _means_a_file(word, store):
         return _runs_of_file(word)
     shelves = store.shelves()
     named = [shelf for shelf in shelves if shelf.label == word]
@@ -57,7 +57,7 @@ def find_baseline(word: str, store: Store, fingerprint: str) -> Sequence[Run]:
     Raises:
         UsageError: It means none on any device.
     """
-    if names_a_file(word):
+    if _means_a_file(word, store):
         return _runs_of_file(word)
     runs = store.runs(fingerprint, word, newest=True)
     if runs:
@@ -66,6 +66,10 @@ def find_baseline(word: str, store: Store, fingerprint: str) -> Sequence[Run]:
     if any(shelf.label == word for shelf in shelves):
         return ()
     return _by_id(word, store, shelves)
+
+
+def _means_a_file(word: str, store: Store) -> bool:
+    return means_a_file(word, Path.cwd(), lambda: [shelf.label for shelf in store.shelves()])
 
 
 def _runs_of_file(word: str) -> Sequence[Run]:

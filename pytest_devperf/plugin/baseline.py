@@ -12,7 +12,7 @@ from pytest_devperf.compare.history import Baseline, index
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.chosen import Options
-from pytest_devperf.store.file import names_a_file, read_file
+from pytest_devperf.store.file import means_a_file, read_file
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
@@ -61,6 +61,7 @@ class Baselines:
         self._runs: list[Run] = []
         self._by_device: dict[str, Mapping[str, Baseline]] = {}
         self._is_read = False
+        self._of_file = False
         self._named_devices = devices
         self.lenient = False
         """Whether a device without any baseline is fine: all its cases are new."""
@@ -75,7 +76,8 @@ class Baselines:
             return
         devices = self._devices()
         try:
-            if names_a_file(self._options.compare):
+            self._of_file = self._means_a_file(self._options.compare)
+            if self._of_file:
                 self._read_file(self._options.compare, devices)
             else:
                 self._read_label(self._options.compare, devices)
@@ -98,6 +100,11 @@ class Baselines:
         target = self._places.session_target()
         phone = self._places.phone() if self._options.target == "auto" else None
         return [place.device for place in (target, phone) if place is not None]
+
+    def _means_a_file(self, word: str) -> bool:
+        store = store_of(self._config, self._options)
+        folder = Path(self._config.invocation_params.dir)
+        return means_a_file(word, folder, lambda: {self._options.save, *(shelf.label for shelf in store.shelves())})
 
     def _read_file(self, name: str, devices: list[Device]) -> None:
         path = Path(self._config.invocation_params.dir) / name
@@ -146,7 +153,7 @@ class Baselines:
     def _meet(self, device: Device) -> None:
         """Read the label of a device that only a case's marker names, once it is met."""
         label = self._options.compare
-        if label is None or device.fingerprint in self._by_device or names_a_file(label):
+        if label is None or device.fingerprint in self._by_device or self._of_file:
             return
         runs = list(store_of(self._config, self._options).runs(device.fingerprint, label, newest=True))
         self._runs.extend(runs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -24,6 +24,18 @@ def names_a_file(text: str) -> bool:
     """
     separators = {os.sep, os.altsep, "/"} - {None}
     return text.endswith(".json") or any(separator in text for separator in separators if separator)
+
+
+def means_a_file(word: str, folder: Path, labels: Callable[[], Container[str | None]]) -> bool:
+    """Tell whether a word means a file: it looks like one, and is there or is no label that was saved.
+
+    Args:
+        word: What the user wrote.
+        folder: Where relative paths begin.
+        labels: Lists the labels of the store; asked only where the word looks like a file that is not there.
+    """
+    there = os.path.exists(os.path.join(folder, word))  # noqa: PTH110, PTH118 - any text may come, and none may raise
+    return names_a_file(word) and (there or word not in labels())
 
 
 def read_file(path: str | Path) -> Document:

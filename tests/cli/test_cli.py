@@ -161,6 +161,14 @@ def test_show_takes_a_label_an_id_or_a_file(store, make_run, capsys, word, tmp_p
     assert "round medians" in told
 
 
+@pytest.mark.parametrize("label", ["feature/x", "../x", "main.json"])
+def test_a_label_that_looks_like_a_file_is_found(store, make_run, label):
+    store.save(make_run(label, fast=1.0))
+
+    assert main(["show", label]) == 0
+    assert main(["compare", label, "--to", label]) == 0
+
+
 def test_the_beginning_of_two_ids_is_no_id(store, make_run, capsys):
     store.save(make_run("main", 1, fast=1.0))
     store.save(make_run("main", 2, fast=1.0))

@@ -182,7 +182,7 @@ class Suite:
 
     def saved(self) -> list[Path]:
         """List the saved runs."""
-        return sorted((self.path / ".devperf").rglob("*.json"))
+        return sorted(each for each in (self.path / ".devperf").rglob("*.json") if each.is_file())
 
 
 @pytest.fixture

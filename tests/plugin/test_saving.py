@@ -218,7 +218,18 @@ def test_a_document_that_cannot_be_written_is_refused_before_anything_is_measure
     assert "passed" not in result.stdout.str()
 
 
-LABELS = ["x" * 260, "../../etc/passwd", "a b\tc", "naïve ☃", "CON", "$(touch owned)", "--devperf", "base\n"]
+LABELS = [
+    "x" * 260,
+    "../../etc/passwd",
+    "feature/x",
+    "base.json",
+    "a b\tc",
+    "naïve ☃",
+    "CON",
+    "$(touch owned)",
+    "--devperf",
+    "base\n",
+]
 
 
 @pytest.mark.parametrize("label", LABELS, ids=range(len(LABELS)))
@@ -228,8 +239,16 @@ def test_any_label_is_kept_inside_the_store_and_found_again(two_cases: Suite, la
     (path,) = two_cases.saved()
     assert _run(path)["label"] == label
     assert not list(two_cases.path.glob("*owned*"))
-    if "/" not in label:
-        assert two_cases.run(f"--devperf-compare={label}", "-k", "fast").ret == 0
+    assert two_cases.run(f"--devperf-compare={label}", "-k", "fast").ret == 0
+    assert two_cases.run(f"--devperf-save={label}2", f"--devperf-compare={label}2", "-k", "fast").ret == 0
+
+
+def test_a_file_that_is_there_goes_before_a_label_of_its_name(two_cases: Suite) -> None:
+    two_cases.run("--devperf-save=run.json", "--devperf-json=run.json")
+    (two_cases.path / "run.json").write_text("[]")
+    result = two_cases.run("--devperf-compare=run.json")
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["*run.json is not a pytest-devperf run document*"])
 
 
 @pytest.mark.parametrize("option", ["--devperf-save=", "--devperf-compare=", "--devperf-save=  "])
