@@ -42,7 +42,6 @@ class Loaded:
         self._clock = clock
         self._taken = taken
         self._loads: list[int] = []
-        self._exits: AbstractContextManager[Any] | None = None
 
     def first(self) -> Any:  # noqa: ANN401 - whatever the factory makes
         """Bring the test's own object up."""
