@@ -40,7 +40,8 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
         UsageError: There is no such device.
         TargetError: It went away.
     """
-    from pytest_devperf.target.android.phone import AndroidTarget, open_target
+    from pytest_devperf.target.android.open import open_target
+    from pytest_devperf.target.android.phone import AndroidTarget
 
     if spec.partition(":")[0] == "sim":
         from pytest_devperf.simphone import parse_spec, simulated_phone

@@ -65,20 +65,20 @@ def _simulated(config: pytest.Config) -> AndroidTarget | None:
 
 
 def _android(config: pytest.Config, spec: str) -> AndroidTarget | None:
-    from pytest_devperf.target.android.phone import is_set_up, open_target
+    from pytest_devperf.target.android.open import open_target
 
     target = open_target(spec, **_phone_options(config))
-    if target is not None and not is_set_up(target):
+    if target is not None and not target.gear.runs_models():
         places_of(config).notes.append(_not_set_up(target, "are skipped"))
     return target
 
 
 def _attached(config: pytest.Config) -> AndroidTarget | None:
     """The phone that `auto` uses: attached, real and set up."""
-    from pytest_devperf.target.android.phone import is_set_up, open_target
+    from pytest_devperf.target.android.open import open_target
 
     target = open_target(AUTO, **_phone_options(config))
-    if target is not None and not is_set_up(target):
+    if target is not None and not target.gear.runs_models():
         places_of(config).notes.append(_not_set_up(target, "run on this machine"))
         return None
     return target

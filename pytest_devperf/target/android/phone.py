@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +12,9 @@ from pytest_devperf.case.workload import App, Command, Model, Workload
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.clock import capped
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.android.adb import choose, demand, list_attached, make_client, may_find_phones
 from pytest_devperf.target.android.affinity import format_mask
 from pytest_devperf.target.android.command import start_command
+from pytest_devperf.target.android.gear import Gear
 from pytest_devperf.target.android.identity import Identity, clusters, read_identity
 from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.look import (
@@ -28,14 +28,12 @@ from pytest_devperf.target.android.look import (
     start_of,
     throttles,
 )
-from pytest_devperf.target.android.model import describe, provider_words, start_model, survey
-from pytest_devperf.target.android.native import Tool, ask_tool, find_tool, has_tools
+from pytest_devperf.target.android.model import provider_words, start_model, survey
 from pytest_devperf.target.android.native_feed import is_native, survey_native, tool_of
 from pytest_devperf.target.android.native_model import start_native
 from pytest_devperf.target.android.note import Notes
 from pytest_devperf.target.android.pin import Hold
 from pytest_devperf.target.android.place import ROOT
-from pytest_devperf.target.android.setup import Setup, find_setup, set_up_simulated
 from pytest_devperf.target.android.talk import Answer
 from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.cpus import parse_cpus
@@ -91,13 +89,12 @@ class AndroidTarget:
         self._link.name = self.device.name
         self._pin_clocks = pin_clocks
         self._prefix = self._mask(affinity)
-        self._named = (runner, library)
+        self.gear = Gear(self._link, self.device, runner=runner, library=library)
+        """What is set up for it to run models with."""
         self._hold = Hold(self._link, self._clock, Notes(self._link, self._unit()), self.see)
         self._open = False
         self._before: Seen | None = None
         self._start = Start()
-        self._about: Answer | None = None
-        self._tools: dict[str, Tool] = {}
         self._env: dict[str, str | None] = {"os": self._identity.os, "driver": None, "ep": None, "sdk": None}
         if affinity is not None:
             self._env["affinity"] = affinity
@@ -204,7 +201,7 @@ class AndroidTarget:
             before=before,
             start=self._start,
             pinned=self._holds(seen),
-            anchor=None if self._about is None else str(self._about["anchor"]),
+            anchor=self.gear.anchor,
             env=dict(self._env),
         )
         return context if self._hold.words is None else replace(context, notes=(*context.notes, self._hold.words))
@@ -233,22 +230,22 @@ class AndroidTarget:
             TargetError: The phone went away.
         """
         if isinstance(workload, Model) and is_native(workload):
-            tool = self.tool(tool_of(workload))
+            tool = self.gear.tool(tool_of(workload))
             self.open()
             self._env |= survey_native(workload, tool).env
             return start_native(
                 workload,
                 self._link,
                 tool,
-                runner=self._anchor_runner(),
+                runner=self.gear.anchor_runner(),
                 prefix=self._prefix,
                 policies=tuple(self._start.max_khz),
                 surround=self._witness,
             )
         if isinstance(workload, Model):
-            setup = self.setup()
+            setup = self.gear.setup()
             self.open()
-            self._learn(setup)
+            self.gear.learn(setup)
             self._env["ep"] = provider_words(workload)
             return start_model(
                 workload,
@@ -265,7 +262,7 @@ class AndroidTarget:
                 workload,
                 process,
                 self._link,
-                runner=self._anchor_runner(),
+                runner=self.gear.anchor_runner(),
                 prefix=self._prefix,
                 policies=tuple(self._start.max_khz),
                 surround=self._witness,
@@ -302,33 +299,9 @@ class AndroidTarget:
             CaseError: The model, an option or an input is wrong.
         """
         if is_native(workload):
-            return survey_native(workload, self.tool(tool_of(workload)))
+            return survey_native(workload, self.gear.tool(tool_of(workload)))
         version = self._env["sdk"]
         return survey(workload, version=None if version is None else version.removeprefix("onnxruntime "))
-
-    def setup(self) -> Setup:
-        """Find the runner and the library for it.
-
-        Raises:
-            Unsupported: They are not set up.
-        """
-        runner, library = self._named
-        if self.device.kind == "sim" and runner is None:
-            return set_up_simulated()
-        return find_setup(self.device.abi or "unknown", runner=runner, library=library)
-
-    def tool(self, name: str) -> Tool:
-        """Find a native tool for it, and ask it once which options it takes.
-
-        Raises:
-            Unsupported: It is not set up.
-            CaseError: It cannot run there.
-            TargetError: The phone went away.
-        """
-        path = find_tool(name, self.device.abi or "unknown", simulated=self.device.kind == "sim")
-        if name not in self._tools:
-            self._tools[name] = ask_tool(name, path, self._link)
-        return self._tools[name]
 
     # -- below -----------------------------------------------------------------------------------
 
@@ -344,22 +317,9 @@ class AndroidTarget:
         cpus = parse_cpus(affinity, clusters(self._identity), self.device.cores)
         return f"taskset {format_mask(cpus)}"
 
-    def _anchor_runner(self) -> Path | None:
-        try:
-            setup = self.setup()
-        except Unsupported:
-            return None
-        self._learn(setup)
-        return setup.runner
-
     def _holds(self, seen: Seen) -> bool:
         """Tell whether the clocks are still held: a cap that rose again was taken away by somebody."""
         return self._hold.pinned and not capped(seen.clocks.max_khz, self._start.max_khz)
-
-    def _learn(self, setup: Setup) -> None:
-        """Ask the runner once about its anchor kernel: every look tells it."""
-        if self._about is None:
-            self._about = describe(setup, self._link)
 
     def _told(self, about: Answer) -> None:
         self._env["sdk"] = f"onnxruntime {about['version']}"
@@ -382,68 +342,3 @@ class AndroidTarget:
         seen = self.see(brief=True)
         lower = any(khz < self._start.max_khz.get(policy, khz) for policy, khz in caps_khz.items())
         return Witness(throttled=True if lower else throttles(seen, self._start), temp_c=deciding_c(seen))
-
-
-def open_target(  # noqa: PLR0913 - as AndroidTarget
-    spec: str,
-    *,
-    server_port: int | None = None,
-    clock: Clock | None = None,
-    identity: str = "unit",
-    pin_clocks: str = "off",
-    affinity: str | None = None,
-    runner: Path | None = None,
-    library: Path | None = None,
-) -> AndroidTarget | None:
-    """Open the phone that a spec means.
-
-    Args:
-        spec: `auto` (whichever real phone is attached), `android` (the one that is attached), `android:SERIAL`.
-        server_port: Port of the adb server; None: the usual one.
-        clock: As for `AndroidTarget`, like all that follow.
-        identity: As there.
-        pin_clocks: As there.
-        affinity: As there.
-        runner: As there.
-        library: As there.
-
-    Returns:
-        None where the spec means no phone, and for `auto` where none is attached.
-
-    Raises:
-        UsageError: It is not there, cannot be used, or there are several.
-        TargetError: It went away.
-    """
-    kind, _, serial = spec.partition(":")
-    if kind not in {"auto", "android"} or (kind == "auto" and serial):
-        return None
-    if kind == "auto" and not may_find_phones(server_port):
-        return None
-    try:
-        attached = list_attached(make_client(server_port))
-    except UsageError:
-        if kind == "auto":
-            return None
-        raise
-    phone = demand(attached) if spec == "android" else choose(attached, serial or None)
-    if phone is None:
-        return None
-    target = AndroidTarget(
-        serial=phone.serial,
-        server_port=server_port,
-        clock=clock,
-        identity=identity,
-        pin_clocks=pin_clocks,
-        affinity=affinity,
-        runner=runner,
-        library=library,
-    )
-    return None if kind == "auto" and target.emulator else target
-
-
-def is_set_up(target: AndroidTarget) -> bool:
-    """Tell whether models can run on it: runner and library are there, or a tool for another format is."""
-    with suppress(Unsupported):
-        target.setup()
-        return True
-    return has_tools(target.device.abi or "unknown", simulated=target.device.kind == "sim")

@@ -10,7 +10,8 @@ import pytest
 from pytest_devperf.case.workload import App, Call
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.simphone import PERSONALITIES, AdbServer, SimPhone, simulated_phone
-from pytest_devperf.target.android.phone import AndroidTarget, is_set_up, open_target
+from pytest_devperf.target.android.open import open_target
+from pytest_devperf.target.android.phone import AndroidTarget
 from pytest_devperf.target.target import Surveying, Target
 
 Reach = Callable[..., AndroidTarget]
@@ -181,4 +182,4 @@ def test_a_server_that_is_gone_is_told_and_no_other_is_started(monkeypatch: pyte
 
 
 def test_a_simulated_phone_is_set_up_by_itself(target: AndroidTarget, setup: object) -> None:
-    assert is_set_up(target)
+    assert target.gear.runs_models()

@@ -19,7 +19,7 @@ import pytest_devperf.simphone
 import pytest_devperf.store.folder
 import pytest_devperf.store.open
 import pytest_devperf.target.android.app
-import pytest_devperf.target.android.phone  # noqa: F401 - as above
+import pytest_devperf.target.android.open  # noqa: F401 - as above
 from pytest_devperf.simphone import AdbServer
 from pytest_devperf.target.android.setup import FOLDER_VARIABLE
 
