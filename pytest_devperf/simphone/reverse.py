@@ -20,6 +20,7 @@ class Reverses:
 
     def __init__(self) -> None:
         self._rules: dict[str, tuple[Link, str, asyncio.Server | None]] = {}
+        self._carrying: set[asyncio.Task[None]] = set()
 
     async def serve(self, stream: Stream, order: str) -> None:
         """Carry out one order: `forward:`, `killforward:`, `killforward-all` or `list-forward`."""
@@ -41,9 +42,12 @@ class Reverses:
         await stream.write(reply)
 
     async def close(self) -> None:
-        """Stop listening everywhere."""
+        """Stop listening everywhere, and end the connections that are open."""
         for rule in tuple(self._rules):
             self._kill(rule)
+        for task in tuple(self._carrying):
+            task.cancel()
+        await asyncio.gather(*self._carrying, return_exceptions=True)
 
     async def _forward(self, link: Link, rest: str) -> bytes:
         phone, _, computer = rest.removeprefix("norebind:").partition(";")
@@ -55,7 +59,8 @@ class Reverses:
                 return _failure(f"cannot rebind {phone}")
             self._kill(phone)
         try:
-            server = await asyncio.start_server(_Connector(link, computer).take, "127.0.0.1", int(number))
+            take = _Connector(link, computer, self._carrying).take
+            server = await asyncio.start_server(take, "127.0.0.1", int(number))
         except OSError as error:
             if error.errno != errno.EADDRINUSE or phone != computer:
                 return _failure(f"cannot bind {phone}: {error.strerror}")
@@ -80,17 +85,26 @@ class Reverses:
 class _Connector:
     """Carries every connection to a port of the phone over to the computer."""
 
-    def __init__(self, link: Link, computer: str) -> None:
+    def __init__(self, link: Link, computer: str, carrying: set[asyncio.Task[None]]) -> None:
         self._link = link
         self._computer = computer
+        self._carrying = carrying
 
-    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carry one connection."""
+    def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry one connection, as a task that the phone ends when it is switched off."""
+        task = asyncio.ensure_future(self._carry(reader, writer))
+        self._carrying.add(task)
+        task.add_done_callback(self._carrying.discard)
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             stream = await self._link.open(self._computer)
         except StreamClosedError:
             writer.close()
             return
+        except asyncio.CancelledError:
+            writer.close()
+            raise
         await _carry(stream, reader, writer)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from collections.abc import Iterator
 
 import pytest
+
+from pytest_devperf.simphone import simulated_phone
 
 
 @pytest.fixture
@@ -86,3 +89,16 @@ def test_reverses_are_lost_with_the_link(adb_server, switch_on, open_device, ech
     adb_server.connect(phone.address)
 
     assert list(open_device(phone).reverse_list()) == []
+
+
+def test_a_phone_that_is_switched_off_leaves_no_connection_half_open(adb_server, open_device, caplog):
+    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as silent, simulated_phone(server=adb_server) as phone:
+        open_device(phone).reverse(f"tcp:{port}", f"tcp:{silent.getsockname()[1]}")
+        still_open = socket.create_connection(("127.0.0.1", port), timeout=10)
+        carried, _ = silent.accept()
+
+    with still_open, carried:
+        assert still_open.recv(1) == b""
+    gc.collect()
+    assert "Task was destroyed" not in caplog.text
