@@ -17,6 +17,9 @@ from pytest_devperf.measure.stability import converged
 from pytest_devperf.measure.warmup import Warmth, checked, settle
 from pytest_devperf.target.target import Clock, Runner, SelfWarming, Ticking, Witness, Witnessing
 
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
 ANCHORS = 3
 """Times the anchor kernel is timed on either side of a round; the median of the six stands."""
 

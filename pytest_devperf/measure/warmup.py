@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pytest_devperf.errors import CaseError
 from pytest_devperf.target.target import Looping, Runner, SelfWarming, Ticking, Witnessing
 
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
 TICKS_PER_ITERATION = 1000
 """Steps of the clock in one iteration: the step is then a thousandth of what is measured."""
 

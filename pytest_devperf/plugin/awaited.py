@@ -13,6 +13,9 @@ from pytest_devperf.metric import Metric
 from pytest_devperf.target.host.call import AwaitedCall
 from pytest_devperf.target.target import Clock, Memory, Runner, Witness
 
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
 
 def run_alone(work: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - whatever is awaited
     """Run a coroutine on a loop of its own and leave the thread as it was.

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.meter import Meter
     from pytest_devperf.target.target import Target
 
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
 Result = TypeVar("Result")
 
 

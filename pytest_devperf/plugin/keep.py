@@ -92,7 +92,7 @@ class Keeper:
         """Put together what the session came to."""
         runs = self._runs(ledger)
         unfinished = len(ledger.unfinished)
-        messages = list(self._messages)
+        messages = [*self._messages, *self._useless_tolerances(ledger)]
         compared_with = self._options.compare or self._options.against
         if unfinished and self._options.save is not None:
             messages.append(
@@ -134,6 +134,19 @@ class Keeper:
             )
             runs.append((run, target))
         return runs
+
+    def _useless_tolerances(self, ledger: Ledger) -> list[str]:
+        """Name tolerances that no metric of the session goes by: a mistyped one must not pass for a strict one."""
+        measured = [metric for entry in ledger if entry.record is not None for metric in entry.record.metrics]
+        known = {"*"} | {
+            name for metric in measured for name in (metric.name, metric.name.partition(".")[0], metric.kind)
+        }
+        names = dict.fromkeys(name for name, _ in self._options.tolerance if name not in known)
+        return (
+            [f"--devperf-tolerance={name}=…: no metric measured here is called so" for name in names]
+            if measured
+            else []
+        )
 
     def _id(self, fingerprint: str) -> str:
         return self._ids.setdefault(fingerprint, secrets.token_hex(RUN_ID_BYTES))

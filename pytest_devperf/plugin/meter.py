@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.hosting import Wish
     from pytest_devperf.target.wire import CaseReport
 
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
 OnRound = Callable[[Round], None]
 TargetFor = Callable[[Workload], Target]
 

@@ -130,3 +130,27 @@ def test_two_cases_of_one_name_are_refused(suite: Suite) -> None:
     result = suite.run("--devperf")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*both called 'same'*"])
+
+
+def test_a_workloads_own_exception_is_shown_without_the_plugins_frames(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        test_broken="""
+        def broken():
+            raise ValueError("mine")
+        def test_it(devperf):
+            devperf(broken)
+        """
+    )
+    for arguments in (("--devperf", "--devperf-target=host"), ()):
+        result = suite.pytester.runpytest_inprocess(*arguments)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["*devperf(broken)*", "E  *ValueError: mine"])
+        result.stdout.no_fnmatch_line("*meter.py*")
+        result.stdout.no_fnmatch_line("*fixture.py*")
+
+
+def test_a_tolerance_that_no_metric_goes_by_is_told(two_cases: Suite) -> None:
+    two_cases.run("--devperf-save=base")
+    result = two_cases.run("--devperf-compare=base", "--devperf-tolerance=latncy=5%", "--devperf-tolerance=latency=9%")
+    assert "--devperf-tolerance=latncy=…: no metric measured here is called so" in result.stdout.str()
+    assert "tolerance=latency" not in result.stdout.str()

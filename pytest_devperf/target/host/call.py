@@ -13,6 +13,9 @@ from pytest_devperf.target.host.loop import Loop
 from pytest_devperf.target.host.tick import tick_ns
 from pytest_devperf.target.target import Clock, Memory, Witness
 
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
 
 def _wind_down(events: asyncio.AbstractEventLoop) -> None:
     """Close an event loop as `asyncio.run` does: what the workload left running is cancelled first."""

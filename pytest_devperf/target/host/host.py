@@ -17,6 +17,9 @@ from pytest_devperf.target.target import Clock, Runner, Survey
 if TYPE_CHECKING:
     from pytest_devperf.target.host.call import AwaitedCall
 
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
 
 class HostTarget:
     """The machine that runs the tests."""

@@ -15,6 +15,9 @@ from pytest_devperf.target.host.burst import Burst, BurstShape, compile_burst
 from pytest_devperf.target.host.meter import Meter, untraced
 from pytest_devperf.target.target import Witness
 
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
 FIRST_ITEM = "first_item"
 """Name of the series that holds a stream's time to its first item."""
 
