@@ -14,7 +14,7 @@ import pytest
 
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin import origin
-from pytest_devperf.plugin.marker import FULL, MARKER, QUICK, add_markers, is_case, takes_fixture
+from pytest_devperf.plugin.marker import FULL, MARKER, QUICK, add_markers, cases_of, is_case, takes_fixture
 from pytest_devperf.plugin.options import add_options, wants_measuring
 
 if TYPE_CHECKING:
@@ -68,9 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark cases before `-m` and `-k` look for them; one loop, since a hook per item costs more than its work."""
-    for item in items:
-        if is_case(item):
-            add_markers(item)
+    for item in cases_of(items):
+        add_markers(item)
 
 
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:

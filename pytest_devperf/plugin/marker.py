@@ -5,6 +5,8 @@ Asked in every session in which the plugin is installed, so it imports nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import pytest
 
 MARKER = "devperf"
@@ -15,9 +17,26 @@ MARKERS = frozenset({MARKER, FULL, QUICK})
 
 def is_case(item: pytest.Item) -> bool:
     """Tell whether a test is a case: it takes the fixture, or carries one of the markers."""
+    return _is_case(item, {})
+
+
+def cases_of(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Pick the cases out; what a file or a class says is looked up once for all its tests."""
+    marked: dict[pytest.Collector, bool] = {}
+    return (item for item in items if _is_case(item, marked))
+
+
+def _is_case(item: pytest.Item, marked: dict[pytest.Collector, bool]) -> bool:
     if MARKER in getattr(item, "fixturenames", ()):
         return True
-    return any(mark.name in MARKERS for mark in item.iter_markers())
+    if item.own_markers and any(mark.name in MARKERS for mark in item.own_markers):
+        return True
+    above = item.parent
+    if above is None:
+        return False
+    if above not in marked:
+        marked[above] = any(mark.name in MARKERS for mark in above.iter_markers())
+    return marked[above]
 
 
 def takes_fixture(item: pytest.Item) -> bool:
