@@ -8,8 +8,7 @@ file, the ini file beats the default.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -33,8 +32,7 @@ ADVANCED = "devperf (advanced)"
 Kind = Literal["flag", "tristate", "text", "many"]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One option: its name, how its text is read, and what it means."""
 
     name: str
