@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_devperf.simphone import activity, dumps
 from pytest_devperf.simphone.asked import FAILED, Answer, Asked
+from pytest_devperf.simphone.mishap import SLIPS_AFTER_S, Pinning
 
 
 def answer(name: str, asked: Asked) -> Answer:
@@ -80,8 +81,24 @@ def _power_service(asked: Asked) -> Answer:
         return Answer(
             err="Failed to set FIXED_PERFORMANCE mode\nThe Power HAL of this device does not offer it\n", code=FAILED
         )
-    wanted = len(words) > 1 and words[1] == "true"
-    return Answer(change={} if asked.mishap.pinning == "ignored" else {"pinned": wanted})
+    return _hold(asked) if words[1:2] == ("true",) else _let_go(asked)
+
+
+def _hold(asked: Asked) -> Answer:
+    """Enter fixed-performance mode, or what goes wrong with it; nothing is printed either way."""
+    changes: Mapping[Pinning, Mapping[str, Any]] = {
+        "works": {"pinned": True},
+        "slips": {"pinned": True, "pinned_until_s": asked.state.at_s + SLIPS_AFTER_S},
+        "lifts a cap": {"vendor_cap": None},
+    }
+    return Answer(change=changes.get(asked.mishap.pinning, {}))
+
+
+def _let_go(asked: Asked) -> Answer:
+    """Leave fixed-performance mode."""
+    if asked.mishap.restoring == "refused":
+        return Answer(err="Failed to reset FIXED_PERFORMANCE mode\nThe Power HAL did not answer\n", code=FAILED)
+    return Answer(change={} if asked.mishap.restoring == "ignored" else {"pinned": False, "pinned_until_s": None})
 
 
 def _thermal_service(asked: Asked) -> Answer:
@@ -113,6 +130,8 @@ def _settings(asked: Asked) -> Answer:
     full = f"{space}/{key}"
     if verb == "get":
         return Answer(out=f"{asked.state.settings.get(full, 'null')}\n")
+    if full == _STAY_ON_KEY and asked.mishap.restoring != "works":
+        return _stay_on_not_restored(asked)
     if verb == "put":
         return _written(asked, full, value)
     if verb == "delete":
@@ -131,15 +150,24 @@ def _written(asked: Asked, key: str, value: str) -> Answer:
     return Answer(change=change)
 
 
+_STAY_ON_KEY = "global/stay_on_while_plugged_in"
 _STAY_ON = {"true": "15", "false": "0", "ac": "1", "usb": "2", "wireless": "4", "dock": "8"}
 """What `svc power stayon` writes: bits of BatteryManager's kinds of power."""
+
+
+def _stay_on_not_restored(asked: Asked) -> Answer:
+    if asked.mishap.restoring == "refused":
+        return Answer(err="java.lang.SecurityException: Permission denial: writing to settings\n", code=FAILED)
+    return Answer()
 
 
 def _svc(asked: Asked) -> Answer:
     if asked.words[:2] == ("power", "stayon") and len(asked.words) > 2:  # noqa: PLR2004 - and its argument
         value = _STAY_ON.get(asked.words[2])
+        if value == "0" and asked.mishap.restoring != "works":
+            return _stay_on_not_restored(asked)
         if value is not None:
-            answered = _written(asked, "global/stay_on_while_plugged_in", value)
+            answered = _written(asked, _STAY_ON_KEY, value)
             lit = {"screen_on": True} if value != "0" and asked.state.plugged else {}
             return Answer(change={**answered.change, **lit})
     return Answer(out="Available commands:\n    power\n", code=1)

@@ -28,24 +28,22 @@ class Life:
     def __init__(self, person: Personality, mishap: Mishap, speed: float = 1.0) -> None:
         if speed <= 0:
             raise UsageError(f"a simulated phone cannot live at speed {speed}", "name a number above 0")
-        self.person = person
+        ambient_c = person.body.ambient_c if mishap.ambient_c is None else mishap.ambient_c
+        self.person = replace(person, body=replace(person.body, ambient_c=ambient_c))
         self.mishap = mishap
         self.speed = speed
         self._lock = threading.Lock()
         self._seen_ns = time.monotonic_ns()
         self._load_cores = 0.0
         self._slower = 1.0
-        ambient_c = person.body.ambient_c
-        self._state = State(
+        settled = State(
             # where a phone of this kind settles that lies idle on a cable
             die_c=ambient_c + 4.0,
             skin_c=ambient_c + 2.4,
             battery_c=ambient_c + 3.5,
             shown_battery_c=ambient_c + 3.5,
-            status_override=mishap.status_override,
-            updates_stopped=mishap.battery_override_c is not None,
-            faked_battery_c=mishap.battery_override_c,
         )
+        self._state = replace(settled, **mishap.state)
 
     def look(self) -> State:
         """Let the time pass that has passed, and tell the state."""

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from pytest_devperf.errors import UsageError
+from pytest_devperf.target.android.note import ON_PHONE, Note, format_note
+
+Pinning = Literal["works", "ignored", "refused", "slips", "lifts a cap"]
+"""What asking for fixed-performance mode does. `slips`: it ends by itself after `SLIPS_AFTER_S`. `lifts a cap`: the
+mode does nothing, and the vendor's own cap goes meanwhile."""
+
+Restoring = Literal["works", "ignored", "refused"]
+"""What undoing does: leaving fixed-performance mode, and writing the stay-awake setting back. `ignored` returns 0."""
+
+SLIPS_AFTER_S = 3.0
+"""Time on the phone after which a mode that slips ends: later than a first look at it, sooner than a run."""
+
+ANOTHER_HOST = "0123456789ab"
+"""What stands for the hash of a workstation that is not this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +44,14 @@ class Mishap:
     cut_after_bytes: int | None = None
     """Output of a command is cut here, and its return code is lost."""
     disk_full: bool = False
-    pinning: str = "works"
-    """`works`, `ignored` (accepted, nothing happens) or `refused`."""
-    status_override: int | None = None
-    """A thermal status that somebody set by hand."""
-    battery_override_c: float | None = None
-    """A battery temperature that somebody set by hand."""
+    pinning: Pinning = "works"
+    restoring: Restoring = "works"
+    ambient_c: float | None = None
+    """Temperature of the air around it; None: what the family is used to."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the state it is switched on with."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Files that lie on it already: path -> text."""
 
 
 NONE = Mishap(name="none", words="Nothing goes wrong.")
@@ -48,8 +66,48 @@ _ALL = (
     Mishap(name="disk-full", words="No space is left for a push.", disk_full=True),
     Mishap(name="ignores-pinning", words="Fixed-performance mode is accepted and does nothing.", pinning="ignored"),
     Mishap(name="refuses-pinning", words="Fixed-performance mode is refused.", pinning="refused"),
-    Mishap(name="thermal-override", words="The thermal status was overridden by hand.", status_override=0),
-    Mishap(name="battery-faked", words="The battery's readings were set by hand.", battery_override_c=25.0),
+    Mishap(
+        name="pinning-slips",
+        words="Fixed-performance mode holds the clocks for three seconds, then lets go by itself.",
+        pinning="slips",
+    ),
+    Mishap(
+        name="cap-lifts",
+        words="Fixed-performance mode does nothing, and a cap of the vendor's lifts by itself just then.",
+        pinning="lifts a cap",
+        state={"vendor_cap": 0.7},
+    ),
+    Mishap(
+        name="refuses-restoring",
+        words="Fixed-performance mode cannot be left, and stay-awake cannot be set back: both fail.",
+        restoring="refused",
+    ),
+    Mishap(
+        name="ignores-restoring",
+        words="Leaving fixed-performance mode and setting stay-awake back return 0 and do nothing.",
+        restoring="ignored",
+    ),
+    Mishap(
+        name="left-by-another",
+        words="Another computer's session left the clocks held, the screen kept on, and its note of both.",
+        state={"pinned": True, "settings": {"global/stay_on_while_plugged_in": "2"}},
+        files={ON_PHONE: format_note(Note(pinned=True, stay_on="0", host=ANOTHER_HOST, pid=4711, born=1_700_000_000))},
+    ),
+    Mishap(
+        name="cannot-cool",
+        words="It lies in air of 46 °C and throttles however long it is left alone.",
+        ambient_c=46.0,
+    ),
+    Mishap(
+        name="thermal-override",
+        words="The thermal status was overridden by hand.",
+        state={"status_override": 0},
+    ),
+    Mishap(
+        name="battery-faked",
+        words="The battery's readings were set by hand.",
+        state={"updates_stopped": True, "faked_battery_c": 25.0},
+    ),
 )
 
 MISHAPS = {mishap.name: mishap for mishap in _ALL}

@@ -14,7 +14,7 @@ from typing import Any, final
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.simphone.family import personality_named
 from pytest_devperf.simphone.life import Life
-from pytest_devperf.simphone.mishap import mishap_named
+from pytest_devperf.simphone.mishap import NONE, mishap_named
 from pytest_devperf.simphone.personality import Personality
 from pytest_devperf.simphone.physics import State
 from pytest_devperf.simphone.sandbox import Sandbox
@@ -113,6 +113,10 @@ class SimPhone:
     def slow_down(self, factor: float) -> None:
         """Make all work on it take this many times as long: a regression to be found."""
         self.life.slow_down(factor)
+
+    def mend(self) -> None:
+        """End its mishap: what went wrong so far stays as it is, nothing more goes wrong."""
+        self.life.mishap = self._services.daemon.mishap = NONE
 
     def install_app(self, app: str, program: Sequence[str]) -> None:
         """Install an app: `am start` runs a program of this machine.

@@ -107,6 +107,10 @@ class State:
     """Core-seconds of work done so far."""
     pinned: bool = False
     """Whether fixed-performance mode holds the clocks."""
+    pinned_until_s: float | None = None
+    """When that mode ends by itself; None for never."""
+    vendor_cap: float | None = None
+    """Share of the highest clock that the vendor allows for reasons of its own; None for all of it."""
     screen_on: bool = True
     battery_saver: bool = False
     status_override: int | None = None
@@ -161,6 +165,7 @@ def _step(state: State, body: Body, step_s: float, load_cores: float) -> State:
         shown_at_s=at_s if fresh else state.shown_at_s,
         level_percent=_level(state, body, watts, step_s),
         status=_status(state.status, skin_c, body),
+        pinned=state.pinned and (state.pinned_until_s is None or at_s < state.pinned_until_s),
         load_cores=load_cores,
         busy_s=state.busy_s + load_cores * step_s,
     )
@@ -181,6 +186,8 @@ def caps_khz(state: State, body: Body) -> tuple[int, ...]:
     fraction = body.caps[state.status]
     if body.silent_cap_c is not None and state.skin_c >= body.silent_cap_c:
         fraction = min(fraction, body.caps[2])
+    if state.vendor_cap is not None:
+        fraction = min(fraction, state.vendor_cap)
     caps = []
     for cluster in body.clusters:
         cap = cluster.cap_khz(fraction)

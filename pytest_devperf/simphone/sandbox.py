@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_devperf.simphone.commands import COMMANDS
-from pytest_devperf.simphone.translate import WRITABLE, sed_script
+from pytest_devperf.simphone.translate import WRITABLE, locate, sed_script
 from pytest_devperf.simphone.usage import belonging_to
 
 STUB = """#!/bin/sh
@@ -106,6 +106,12 @@ class Sandbox:
             if shown != text or (anew and _written(self.root / name) != written):
                 self.put(self.root / name, text)
                 self._shown[name] = (text, _written(self.root / name))
+
+    def leave(self, path: str, text: str) -> None:
+        """Put a file where the shell user might have left it."""
+        where = locate(path, self.root)
+        where.parent.mkdir(parents=True, exist_ok=True)
+        where.write_text(text, encoding="utf-8")
 
     def put(self, where: Path, text: str) -> None:
         """Replace one file as a whole."""

@@ -65,6 +65,8 @@ class Services:
         self._pipe = os.open(self.sandbox.control / "ask", os.O_RDWR | os.O_NONBLOCK)
         asyncio.get_running_loop().add_reader(self._pipe, self._take_asks)
         self.refresh(anew=True)
+        for path, text in self.life.mishap.files.items():
+            self.sandbox.leave(path, text)
         await self.daemon.listen()
 
     async def stop(self) -> None:

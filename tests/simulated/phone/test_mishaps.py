@@ -7,13 +7,17 @@ import time
 import adbutils
 import pytest
 
-from pytest_devperf.simphone import MISHAPS, AdbServer, SimPhone
+from pytest_devperf.simphone import MISHAPS, PERSONALITIES, AdbServer, SimPhone
+from pytest_devperf.simphone.life import Life
+from pytest_devperf.target.android.note import ON_PHONE, parse_note, this_host
 
 # adbutils leaves its socket to the garbage collector where it raises.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 LOST = (adbutils.AdbError, EOFError, OSError, ValueError)
 PIN = "cmd power set-fixed-performance-mode-enabled true"
+UNPIN = PIN.replace("true", "false")
+STAY_ON = "stay_on_while_plugged_in"
 CAPS = "cat /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq"
 
 
@@ -154,3 +158,69 @@ def test_an_unknown_mishap_is_refused_with_the_list_of_those_there_are():
 
 def test_every_mishap_says_what_happens():
     assert all(mishap.words.endswith(".") for mishap in MISHAPS.values())
+
+
+def test_pinning_that_slips_holds_the_clocks_for_a_moment(switch_on, open_device):
+    phone = switch_on(mishap="pinning-slips")
+    device = open_device(phone)
+
+    free = device.shell(CAPS)
+    device.shell(PIN)
+    pinned = phone.state.pinned
+    phone.clock.sleep(3.0)
+
+    assert pinned
+    assert device.shell(CAPS) == free
+
+
+def test_a_cap_that_lifts_leaves_full_clocks_and_nothing_pinned(switch_on, open_device):
+    phone = switch_on(mishap="cap-lifts")
+    device = open_device(phone)
+
+    capped = list(map(int, device.shell(CAPS).split()))
+    done = device.shell2(PIN, v2=True)
+    full = list(map(int, device.shell(CAPS).split()))
+
+    assert (done.returncode, done.output) == (0, "")
+    assert all(before < after for before, after in zip(capped, full, strict=True))
+    assert not phone.state.pinned
+
+
+@pytest.mark.parametrize(("mishap", "returncode"), [("refuses-restoring", 255), ("ignores-restoring", 0)])
+def test_what_cannot_be_restored_stays_changed_until_the_phone_is_mended(
+    switch_on, open_device, mishap: str, returncode: int
+):
+    phone = switch_on(mishap=mishap)
+    device = open_device(phone)
+    device.shell(f"{PIN}; svc power stayon usb")
+    words = (UNPIN, f"settings delete global {STAY_ON}", f"settings put global {STAY_ON} 0", "svc power stayon false")
+
+    codes = [device.shell2(each, v2=True).returncode for each in words]
+    changed = phone.state
+    phone.mend()
+    device.shell("; ".join(words))
+
+    assert codes == [returncode] * 4
+    assert (changed.pinned, changed.settings[f"global/{STAY_ON}"]) == (True, "2")
+    assert (phone.state.pinned, phone.state.settings[f"global/{STAY_ON}"]) == (False, "0")
+
+
+def test_a_leftover_of_another_computer_is_a_pin_and_a_note(switch_on, open_device):
+    phone = switch_on(mishap="left-by-another")
+
+    note = parse_note(open_device(phone).shell(f"cat {ON_PHONE}"))
+
+    assert phone.state.pinned
+    assert note.pinned
+    assert not note.in_use
+    assert note.host not in {this_host(), ""}
+
+
+@pytest.mark.parametrize("personality", PERSONALITIES)
+def test_a_phone_that_cannot_cool_throttles_for_ever(personality: str):
+    life = Life(PERSONALITIES[personality], MISHAPS["cannot-cool"])
+
+    states = [life.advance(0.5), *(life.advance(3600) for _ in range(3))]
+
+    assert min(state.status for state in states) >= 1
+    assert states[-1].skin_c == pytest.approx(states[-2].skin_c, abs=0.1)

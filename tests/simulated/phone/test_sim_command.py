@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import adbutils
 import pytest
@@ -45,3 +46,11 @@ def test_the_list_names_every_personality_and_mishap(capsys):
 
     text = capsys.readouterr().out
     assert all(name in text for name in (*PERSONALITIES, *MISHAPS))
+
+
+def test_the_how_to_names_every_mishap():
+    from pytest_devperf.simphone import MISHAPS
+
+    text = (Path(__file__).parents[3] / "docs/howto-phones.md").read_text(encoding="utf-8")
+
+    assert [name for name in MISHAPS if f"`{name}`" not in text] == []
