@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from pytest_devperf.cli.output import EXIT_USAGE
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that ends with the exit code of a usage error."""
+    """A parser that takes no empty value and ends with the exit code of a usage error."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # An unset variable of a script (`--label "$LABEL"`) must not mean the default.
+        self.register("type", None, _text)
+        self.register("type", Path, _path)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and where to read on."""
@@ -26,3 +33,13 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 def add_verbose(parser: argparse.ArgumentParser) -> None:
     """Add `-v`."""
     parser.add_argument("-v", "--verbose", action="count", default=0, help="tell more")
+
+
+def _text(word: str) -> str:
+    if not word.strip():
+        raise argparse.ArgumentTypeError("needs a value that is not empty")
+    return word
+
+
+def _path(word: str) -> Path:
+    return Path(_text(word))

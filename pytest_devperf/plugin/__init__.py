@@ -15,7 +15,7 @@ import pytest
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin import origin
 from pytest_devperf.plugin.marker import FULL, MARKER, QUICK, add_markers, cases_of, is_case, takes_fixture
-from pytest_devperf.plugin.options import add_options, wants_measuring
+from pytest_devperf.plugin.options import AIMS, add_options, check_values, wants_measuring
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.fixture import Benchmark
@@ -55,14 +55,20 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register markers; where this session measures, register the parts that do."""
+    """Register markers; if this session measures, register the parts that do."""
     for line in MARKERS:
         config.addinivalue_line("markers", line)
-    if origin.HANDOVER is not None or not wants_measuring(config):
+    if origin.HANDOVER is not None:
         return
-    from pytest_devperf.plugin.begin import begin
+    check_values(config)
+    if wants_measuring(config):
+        from pytest_devperf.plugin.begin import begin
 
-    begin(config)
+        begin(config)
+    elif any(config.getini(row.key) for row in AIMS):
+        from pytest_devperf.plugin.idle import Idle, idle_keys
+
+        config.pluginmanager.register(Idle(idle_keys(config)), "devperf-idle")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -18,6 +18,9 @@ from pytest_devperf.plugin.parse import parse_tolerance
 OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target", "sweep"})
 """Marker keywords that are no field of the plan."""
 
+SUITES = ("quick", "full")
+"""Suites a marker may name."""
+
 SAVING_PROCESSES = 6
 """Process starts of a run that is saved: a lucky baseline is the largest error left."""
 
@@ -41,6 +44,7 @@ def case_of(item: pytest.Item, options: Options, seed: int) -> Case:
     """
     keywords = merged_keywords(item)
     plan_keywords = _plan_keywords(item, keywords)
+    _check_suite(item, keywords)
     plan = plan_of(options, plan_keywords, seed)
     sweep = _text(item, keywords, "sweep")
     if sweep is not None and "processes" not in {**options.plan_ini, **plan_keywords, **options.plan_cli}:
@@ -89,6 +93,14 @@ def _plan_keywords(item: pytest.Item, keywords: Mapping[str, Any]) -> dict[str, 
             "every process start takes at least one round"
         )
     return found
+
+
+def _check_suite(item: pytest.Item, keywords: Mapping[str, Any]) -> None:
+    suite = _text(item, keywords, "suite")
+    if suite is not None and suite not in SUITES:
+        raise pytest.UsageError(
+            f"{item.nodeid}: @pytest.mark.devperf(suite={suite!r}): choose one of {', '.join(SUITES)}"
+        )
 
 
 def _text(item: pytest.Item, keywords: Mapping[str, Any], key: str) -> str | None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.plugin.options import INI_ONLY, PLAN_ROWS, ROWS, Row, read_text, reason_of
-from pytest_devperf.plugin.parse import parse_bool
+from pytest_devperf.plugin.options import INI_ONLY, PLAN_ROWS, ROWS, read_cli, read_ini
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +63,8 @@ def read_options(config: pytest.Config) -> Options:
     plan_names = {row.name for row in PLAN_ROWS}
     named: set[str] = set()
     for row in (*ROWS[1:], *INI_ONLY):
-        from_cli = _read_cli(config, row)
-        value = _read_ini(config, row) if from_cli is None else from_cli
+        from_cli = read_cli(config, row)
+        value = read_ini(config, row) if from_cli is None else from_cli
         if value is None:
             continue
         if from_cli is not None:
@@ -89,9 +88,6 @@ def _check(options: Options) -> None:
 
     if options.append and not options.save:
         raise pytest.UsageError("--devperf-append needs --devperf-save LABEL: it joins that label's newest generation")
-    for label in (options.save, options.compare):
-        if label is not None and not label.strip():
-            raise pytest.UsageError("a label must not be empty: name it, as in --devperf-save baseline")
     _refuse_two_aims(options)
     unknown = sorted(options.accept - {slug for slug, caution in CAUTIONS.items() if caution.refuses})
     if unknown:
@@ -134,32 +130,3 @@ def _refuse_two_aims(options: Options) -> None:
             f"{given[0]}={aims[given[0]]} {does[given[0]]}, which is neither a saved run nor compared with one: "
             f"leave {given[1]} out"
         )
-
-
-def _read_cli(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
-    raw = getattr(config.option, row.key, None)
-    if raw is None:
-        return None
-    if row.kind in {"flag", "tristate"}:
-        return raw
-    if row.kind == "many":
-        return tuple(_parse_cli(row, text) for text in raw)
-    return _parse_cli(row, raw)
-
-
-def _parse_cli(row: Row, text: str) -> Any:  # noqa: ANN401 - rows are of many types
-    try:
-        return row.parse(text)
-    except ValueError as error:
-        raise pytest.UsageError(f"{row.flag}={text}: {reason_of(error)}") from None
-
-
-def _read_ini(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
-    text = config.getini(row.key)
-    if text is None or not str(text).strip():
-        return None
-    if row.kind in {"flag", "tristate"}:
-        return read_text(row, text, parse_bool)
-    if row.kind == "many":
-        return tuple(read_text(row, word, row.parse) for word in str(text).split())
-    return read_text(row, str(text).strip(), row.parse)

@@ -31,6 +31,20 @@ ADVANCED = "devperf (advanced)"
 
 Kind = Literal["flag", "tristate", "text", "many"]
 
+FLAGS = frozenset({"flag", "tristate"})
+"""Kinds of options that take no value on the command line, and true or false in the ini file."""
+
+NEEDS: dict[str | None, str] = {
+    "LABEL": "a label",
+    "LABEL|FILE": "a label or a file",
+    "FILE": "a file",
+    "PATH|URL": "a folder or a URL",
+    "PYTHON": "an interpreter",
+    "N": "a number",
+    "SECONDS": "a number of seconds",
+}
+"""What the value of an option is, by its metavar."""
+
 
 class Row(NamedTuple):
     """One option: its name, how its text is read, and what it means."""
@@ -52,6 +66,11 @@ class Row(NamedTuple):
     def key(self) -> str:
         """Ini key, and attribute of pytest's parsed options."""
         return f"devperf_{self.name}" if self.name else "devperf"
+
+    @property
+    def needs(self) -> str:
+        """What an empty value lacks."""
+        return "true or false" if self.kind in FLAGS else NEEDS.get(self.metavar, "a value")
 
 
 PLAN_ROWS: tuple[Row, ...] = (
@@ -188,6 +207,10 @@ INI_ONLY: tuple[Row, ...] = (
     Row("busy_cpu_percent", "CPU use before a run above which the host counts as busy (default: 30)", parse_positive),
 )
 
+AIMS: tuple[Row, ...] = tuple(row for row in ROWS if row.name in {"save", "compare", "against", "aa"})
+"""Options that say what a measuring session is for. On the command line each implies `--devperf`; an ini key says how
+a session measures, never whether."""
+
 
 def add_options(parser: pytest.Parser) -> None:
     """Register every row on the command line and in the ini file."""
@@ -216,27 +239,64 @@ def _escaped(row: Row) -> str:
 
 
 def wants_measuring(config: pytest.Config) -> bool:
-    """Tell whether cases are measured: `--devperf`, or an option that implies it.
+    """Tell whether cases are measured: `--devperf`, or an option of the command line that implies it.
 
     Cheap: it is asked in every session in which the plugin is installed.
     """
     option = config.option
-    if option.devperf or option.devperf_save or option.devperf_compare or option.devperf_aa or option.devperf_against:
+    if option.devperf or any(getattr(option, row.key) is not None for row in AIMS):
         return True
-    text = config.getini("devperf")
-    return bool(text) and read_text(ROWS[0], text, parse_bool) is True
+    return read_ini(config, ROWS[0]) is True
 
 
-def read_text(row: Row, text: object, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401 - rows are of many types
-    """Read the text of an ini key.
+def check_values(config: pytest.Config) -> None:
+    """Refuse a value that cannot be read, whether this session measures or not.
 
     Raises:
-        pytest.UsageError: It cannot be read; the key is named.
+        pytest.UsageError: There is one; the option or ini key is named.
     """
+    for row in (*ROWS, *INI_ONLY):
+        read_cli(config, row)
+        read_ini(config, row)
+
+
+def read_cli(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
+    """Read an option of the command line; None if it is not there.
+
+    Raises:
+        pytest.UsageError: Its value is empty or cannot be read; the option is named.
+    """
+    raw = getattr(config.option, row.key, None)
+    if raw is None or row.kind in FLAGS:
+        return raw
+    if row.kind == "many":
+        return tuple(_parse(row, text, row.flag) for text in raw)
+    return _parse(row, raw, row.flag)
+
+
+def read_ini(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
+    """Read an ini key; None if it is not there.
+
+    Raises:
+        pytest.UsageError: Its value is empty or cannot be read; the key is named.
+    """
+    raw = config.getini(row.key)
+    if raw is None:
+        return None
+    text, name = str(raw).strip(), f"ini key {row.key}"
+    if row.kind == "many" and text:
+        return tuple(_parse(row, word, name) for word in text.split())
+    return _parse(row, text, name)
+
+
+def _parse(row: Row, text: str, name: str) -> Any:  # noqa: ANN401 - rows are of many types
+    if not text.strip():
+        raise pytest.UsageError(f"{name} needs {row.needs}")
     try:
-        return parse(str(text))
+        return (parse_bool if row.kind in FLAGS else row.parse)(text)
     except ValueError as error:
-        raise pytest.UsageError(f"ini key {row.key} = {text}: {reason_of(error)}") from None
+        between = " = " if name.startswith("ini") else "="
+        raise pytest.UsageError(f"{name}{between}{text}: {reason_of(error)}") from None
 
 
 def reason_of(error: ValueError) -> str:

@@ -85,14 +85,17 @@ def parse_bool(text: str) -> bool:
     word = text.strip().lower()
     if word in {"1", "true", "yes", "on"}:
         return True
-    if word in {"", "0", "false", "no", "off"}:
+    if word in {"0", "false", "no", "off"}:
         return False
     raise ValueError("write true or false")
 
 
 def parse_names(text: str) -> tuple[str, ...]:
     """Read names separated by commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ValueError("name one at least")
+    return names
 
 
 def parse_tolerance(text: str) -> tuple[str, float]:

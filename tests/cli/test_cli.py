@@ -51,6 +51,16 @@ def test_no_verb_is_forgotten_in_the_help():
     assert verbs == set(VERBS)
 
 
+@pytest.mark.parametrize(
+    "words", [["list", "--store="], ["show", ""], ["history", "case", "--label", " "], ["setup-android", "--library="]]
+)
+def test_an_empty_value_is_refused(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 4
+    assert "needs a value that is not empty" in capsys.readouterr().err
+
+
 def test_the_version_is_told(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"pytest-devperf {__version__}\n"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.case.plan import PLAN_UNITS, Plan
-from pytest_devperf.plugin.options import PLAN_ROWS, ROWS, SESSION_FIELDS
+from pytest_devperf.plugin.options import FLAGS, INI_ONLY, PLAN_ROWS, ROWS, SESSION_FIELDS, check_values
 
 if TYPE_CHECKING:
     from conftest import Suite
+    from pytest_devperf.plugin.options import Row
 
 USAGE = pytest.ExitCode.USAGE_ERROR
 FIELDS = {field.name: field for field in fields(Plan)}
@@ -194,6 +195,81 @@ def test_a_wrong_ini_value_names_its_key(two_cases: Suite) -> None:
     result = two_cases.run("--devperf")
     assert result.ret == USAGE
     result.stderr.fnmatch_lines(["ERROR: ini key devperf_rounds = lots: not a number of the kind it takes"])
+
+
+@pytest.mark.parametrize("measuring", [(), ("--devperf",)], ids=["once", "measuring"])
+@pytest.mark.parametrize("option", ["compare", "save", "against", "aa", "store", "rounds", "accept"])
+@pytest.mark.parametrize("empty", ["", " "], ids=["empty", "blank"])
+def test_an_empty_value_is_one_line_that_names_the_option_and_nothing_runs(
+    suite: Suite, option: str, empty: str, measuring: tuple[str, ...]
+) -> None:
+    suite.pytester.makepyfile("import pytest\n@pytest.mark.devperf\ndef test_it(): pass")
+    result = suite.run(*measuring, f"--devperf-{option}={empty}")
+    assert result.ret == USAGE
+    assert [line for line in result.errlines if line.strip()] == [
+        f"ERROR: --devperf-{option} needs {next(row.needs for row in ROWS if row.name == option)}"
+    ]
+    assert "passed" not in result.stdout.str()
+
+
+def test_an_empty_label_is_called_a_label(suite: Suite) -> None:
+    result = suite.run("--devperf-compare=")
+    result.stderr.fnmatch_lines(["ERROR: --devperf-compare needs a label or a file"])
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.kind not in FLAGS], ids=lambda row: row.name)
+def test_every_option_that_takes_a_value_refuses_an_empty_one(pytester: pytest.Pytester, row: Row) -> None:
+    with pytest.raises(pytest.UsageError, match=f"^{row.flag} needs "):
+        check_values(pytester.parseconfig(f"{row.flag}="))
+
+
+def test_every_ini_key_refuses_an_empty_value(pytester: pytest.Pytester) -> None:
+    for row in (*ROWS, *INI_ONLY):
+        config = pytester.parseconfig("-o", f"{row.key}=")
+        with pytest.raises(pytest.UsageError, match=f"^ini key {row.key} needs "):
+            check_values(config)
+
+
+def test_a_value_that_cannot_be_read_is_refused_in_a_session_that_measures_nothing(two_cases: Suite) -> None:
+    two_cases.ini("devperf_rounds = lots")
+    result = two_cases.run()
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["ERROR: ini key devperf_rounds = lots: not a number of the kind it takes"])
+
+
+@pytest.mark.parametrize("key", ["compare", "save", "against", "aa"])
+def test_a_gate_that_only_the_ini_file_names_is_reported_by_a_session_that_measures_nothing(
+    two_cases: Suite, key: str
+) -> None:
+    two_cases.ini(f"devperf_{key} = 7")
+    result = two_cases.run("-q")
+    assert result.ret == 0
+    result.assert_outcomes(passed=3)
+    assert two_cases.last_line(result) == (
+        f"devperf: nothing was measured; devperf_{key} = 7 in the ini file takes effect with --devperf, "
+        "or with devperf = true"
+    )
+
+
+def test_a_session_without_cases_does_not_speak_of_an_unused_gate(two_cases: Suite) -> None:
+    two_cases.ini("devperf_compare = base")
+    assert "devperf: " not in two_cases.run("-k", "ordinary").stdout.str()
+
+
+def test_a_gate_of_the_ini_file_takes_effect_where_the_session_measures(two_cases: Suite) -> None:
+    two_cases.ini("devperf = true", "devperf_compare = base")
+    result = two_cases.run()
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["ERROR: --devperf-compare=base: the store *holds no run*"])
+
+
+def test_a_suite_that_does_not_exist_is_refused(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        "import pytest\n@pytest.mark.devperf(suite='ful')\ndef test_it(devperf): devperf(len, [])"
+    )
+    result = suite.run("--devperf")
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["ERROR: *::test_it: @pytest.mark.devperf(suite='ful'): choose one of quick, full"])
 
 
 def test_marker_keywords_of_test_and_module_are_merged_the_nearest_first(suite: Suite) -> None:
