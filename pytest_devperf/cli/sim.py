@@ -38,10 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         say(_names())
         return 0
-    with SimPhone(personality=arguments.personality, mishap=arguments.mishap, speed=arguments.speed) as phone:
+    with (
+        SimPhone(personality=arguments.personality, mishap=arguments.mishap, speed=arguments.speed) as phone,
+        _ended_by_signals(),
+    ):
         say(_welcome(phone))
-        with _ended_by_signals():
-            _tell_changes(phone)
+        _tell_changes(phone)
     return 0
 
 
@@ -83,13 +85,13 @@ def _adb() -> str:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let Ctrl-C, SIGTERM and SIGHUP end the phone in the same orderly way."""
+    """Let Ctrl-C, SIGTERM and SIGHUP end the phone in the same orderly way; what is ignored (nohup) stays so."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
     signals = [signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
-    before = {number: signal.signal(number, stop) for number in signals}
+    before = {number: signal.signal(number, stop) for number in signals if signal.getsignal(number) != signal.SIG_IGN}
     try:
         with contextlib.suppress(KeyboardInterrupt):
             yield

@@ -34,7 +34,6 @@ def _imported(what: str, folder: Path) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
     )
     return json.loads(ran.stdout.splitlines()[-1])
 

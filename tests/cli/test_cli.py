@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from waiting import running
 
 from pytest_devperf import __version__, cli
 from pytest_devperf.cli import main
@@ -385,7 +386,7 @@ def test_a_reader_that_goes_away_is_no_error(store, make_run):
     store.save(run)
     command = [sys.executable, "-m", "pytest_devperf.cli", "show", "main", "-vv"]
 
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.readline()
         process.stdout.close()
         told = process.stderr.read()

@@ -61,7 +61,6 @@ def start(app: Path, environment: Mapping[str, str], *arguments: str) -> subproc
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
 

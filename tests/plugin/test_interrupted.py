@@ -6,19 +6,18 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from waiting import has_ended, running, until
 
 if TYPE_CHECKING:
     from conftest import Suite
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals as POSIX knows them")
-
-PATIENCE_S = 60.0
-"""A loaded machine takes seconds to start an interpreter."""
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals as POSIX knows them"),
+    pytest.mark.usefixtures("usual_signals"),
+]
 
 WAITING = """
 import os, pathlib, time
@@ -31,22 +30,8 @@ def test_waits(devperf):
         here = pathlib.Path(__file__).with_name("pid.txt")
         here.with_suffix(".part").write_text(str(os.getpid()))
         here.with_suffix(".part").rename(here)
-        time.sleep(120)
+        time.sleep(3600)
 """
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def _until(condition) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
 
 
 def _interrupted(suite: Suite, where: str, number: int) -> tuple[int, str, int]:
@@ -56,25 +41,22 @@ def _interrupted(suite: Suite, where: str, number: int) -> tuple[int, str, int]:
     words += ["--devperf-iterations=5", "--devperf-cooldown=off"]
     plugins = ["-p", "pytest_devperf.plugin"]
     output = suite.path / "output.txt"
-    with output.open("wb") as file:
-        process = subprocess.Popen(
+    with (
+        output.open("wb") as file,
+        running(
             [sys.executable, "-m", "pytest", *plugins, *words],
             cwd=suite.path,
             env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-        )
-        try:
-            _until(lambda: (suite.path / "pid.txt").exists() or process.poll() is not None)
-            assert process.poll() is None, output.read_text()
-            pid = int((suite.path / "pid.txt").read_text())
-            process.send_signal(number)
-            code = process.wait(PATIENCE_S)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+        ) as process,
+    ):
+        until(lambda: (suite.path / "pid.txt").exists() or process.poll() is not None)
+        assert process.poll() is None, output.read_text()
+        pid = int((suite.path / "pid.txt").read_text())
+        process.send_signal(number)
+        code = process.wait()
     return code, output.read_text(), pid
 
 
@@ -85,7 +67,7 @@ def test_ctrl_c_saves_nothing_and_ends_with_pytests_own_code(suite: Suite, where
     assert suite.saved() == []
     assert "pending" in output
     assert "saved as" not in output
-    _until(lambda: not _is_running(pid))
+    until(lambda: has_ended(pid))
 
 
 def test_a_baseline_outlives_an_interrupted_save(suite: Suite) -> None:
@@ -98,16 +80,20 @@ def test_a_baseline_outlives_an_interrupted_save(suite: Suite) -> None:
     assert {path: path.read_bytes() for path in suite.saved()} == before
 
 
-def test_a_terminated_run_ends_its_interpreters_and_saves_nothing(suite: Suite) -> None:
+@pytest.mark.parametrize("detached", [False, True])
+def test_a_terminated_run_ends_its_interpreters_and_saves_nothing(suite: Suite, *, detached: bool) -> None:
+    if detached:  # as `nohup pytest &` starts it; the fixture puts the handlers back
+        for ignored in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(ignored, signal.SIG_IGN)
     code, _, pid = _interrupted(suite, "1", signal.SIGTERM)
     assert code == 128 + signal.SIGTERM
     assert suite.saved() == []
-    _until(lambda: not _is_running(pid))
+    until(lambda: has_ended(pid))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death at once")
 def test_an_interpreter_ends_with_a_parent_that_is_killed(suite: Suite) -> None:
     code, _, pid = _interrupted(suite, "1", signal.SIGKILL)
     assert code == -signal.SIGKILL
-    _until(lambda: not _is_running(pid))
+    until(lambda: has_ended(pid))
     assert suite.saved() == []

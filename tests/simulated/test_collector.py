@@ -28,7 +28,7 @@ class App:
         self.headers = {"Authorization": f"Bearer {collector.token}"}
 
     def send(self, method: str, path: str, body: object = None, headers: dict | None = None) -> tuple[int, dict]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.collector.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.collector.port)
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         connection.request(method, path, data, self.headers if headers is None else headers)
         answer = connection.getresponse()
@@ -162,7 +162,7 @@ def test_a_malformed_body_is_refused_and_the_collector_goes_on(
 
 def test_too_large_a_body_is_refused_by_its_length_before_it_is_read(app: App) -> None:
     headers = {**app.headers, "Content-Length": str(MOST_BYTES + 1)}
-    connection = http.client.HTTPConnection("127.0.0.1", app.collector.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", app.collector.port)
     connection.putrequest("POST", "/v1/cases")
     for name, value in headers.items():
         connection.putheader(name, value)
@@ -174,7 +174,7 @@ def test_too_large_a_body_is_refused_by_its_length_before_it_is_read(app: App) -
 
 @pytest.mark.parametrize("length", [None, "-1", "1e3", "ten"])
 def test_a_body_of_unknown_length_is_refused(app: App, length: str | None) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", app.collector.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", app.collector.port)
     connection.putrequest("POST", "/v1/cases")
     connection.putheader("Authorization", app.headers["Authorization"])
     if length is not None:

@@ -7,16 +7,16 @@ import os
 import signal
 import sys
 import textwrap
-import time
-from pathlib import Path
 
 import pytest
+from waiting import has_ended, until
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.device import Device
+from pytest_devperf.target.host.child import held_interrupts
 from pytest_devperf.target.host.host import HostTarget
 from pytest_devperf.target.target import Looping, SelfWarming
 
@@ -233,29 +233,24 @@ def test_the_peak_of_what_a_program_starts_is_seen(tmp_path):
         assert runner.memory(1).peak > 64 << 20
 
 
+@pytest.mark.usefixtures("usual_signals")
+def test_an_interrupt_that_is_ignored_as_in_the_background_ends_nothing():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    with held_interrupts() as interrupted:
+        signal.raise_signal(signal.SIGINT)
+
+    assert interrupted == []
+
+
+@pytest.mark.usefixtures("usual_signals")
 @pytest.mark.parametrize("after_s", [0, 0.3])
 def test_an_interrupt_ends_the_program_and_all_that_it_started(tmp_path, after_s):
     noted = tmp_path / "pid"
     interrupt = f"sleep {after_s}; kill -INT {os.getpid()}"
     command = Command(argv=("sh", "-c", f"sleep 60 & echo $! > {noted}; {interrupt}; wait"))
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with TARGET.start(command, 0) as runner, pytest.raises(KeyboardInterrupt):
-            runner.run(1, 1)
-    finally:
-        signal.signal(signal.SIGINT, before)
 
-    assert _ends(int(noted.read_text()))
+    with TARGET.start(command, 0) as runner, pytest.raises(KeyboardInterrupt):
+        runner.run(1, 1)
 
-
-def _ends(pid: int) -> bool:
-    """Wait for a process that is no child of ours; as a zombie it has ended, too."""
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.02)
-    return False
+    until(lambda: has_ended(int(noted.read_text())))

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from waiting import running
 
 from pytest_devperf.sensor import memory
 from pytest_devperf.sensor.memory import MemoryReader, PeakMemory
@@ -79,7 +80,7 @@ def test_a_peak_is_never_below_the_present_size() -> None:
 @needs_linux
 def test_a_child_is_read_while_it_lives_and_remembered_afterwards() -> None:
     code = f"x = bytearray({BLOCK}); x[::4096] = b'x' * len(x[::4096]); del x; print('ready', flush=True); input()"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+    with running([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"
         reader = MemoryReader(child.pid)

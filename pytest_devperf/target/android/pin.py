@@ -145,7 +145,8 @@ class Hold:
         if threading.current_thread() is not threading.main_thread():
             return  # only the main thread may; the exit handler stays
         for number in DEADLY:
-            self._before[number] = signal.signal(number, self._on_signal)
+            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup: it does not end this process
+                self._before[number] = signal.signal(number, self._on_signal)
 
     def _take_handlers_back(self) -> None:
         atexit.unregister(self._release_quietly)
@@ -160,7 +161,7 @@ class Hold:
         self._release_quietly()
         if callable(before):
             before(number, frame)
-        elif before != signal.SIG_IGN:
+        else:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 

@@ -100,8 +100,8 @@ def held_interrupts() -> Iterator[list[int]]:
     """
     came: list[int] = []
     before = signal.getsignal(signal.SIGINT)
-    # None: a handler that is not Python's and could not be put back.
-    if threading.current_thread() is not threading.main_thread() or before is None:
+    # None: a handler that is not Python's and could not be put back. Ignored: nothing would be raised.
+    if threading.current_thread() is not threading.main_thread() or before in {None, signal.SIG_IGN}:
         yield came
         return
     signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from waiting import running
 
 from pytest_devperf.errors import UsageError
 from pytest_devperf.simphone import SimPhone
@@ -118,7 +119,7 @@ while True:
 
 def die(phone: SimPhone, how: str) -> int:
     """Pin in a process of its own, and let that end in some way."""
-    with subprocess.Popen(
+    with running(
         [sys.executable, "-c", PROGRAM, phone.serial, str(phone.server_port), how],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -129,9 +130,10 @@ def die(phone: SimPhone, how: str) -> int:
         assert how in {"end", "raise"} or phone.state.pinned
         if how not in {"end", "raise"}:
             os.kill(child.pid, getattr(signal, how))
-        return child.wait(30)
+        return child.wait()
 
 
+@pytest.mark.usefixtures("usual_signals")
 @pytest.mark.parametrize("how", ["end", "raise", "SIGINT", "SIGTERM", "SIGHUP"])
 def test_every_way_to_end_lets_go(switch_on: SwitchOn, reach: Reach, how: str) -> None:
     phone = switch_on()
@@ -142,6 +144,22 @@ def test_every_way_to_end_lets_go(switch_on: SwitchOn, reach: Reach, how: str) -
     assert STAY_ON not in phone.state.settings
     assert (code == 0) == (how == "end")
     assert "no" in reach(phone).link.script(f"[ -f {ON_PHONE} ] || echo no", doing="looking").output
+
+
+@pytest.mark.usefixtures("usual_signals")
+def test_a_hangup_that_nohup_ignores_leaves_the_clocks_held(switch_on: SwitchOn, reach: Reach) -> None:
+    phone = switch_on()
+    target = reach(phone, pin_clocks="on")
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    target.open()
+
+    signal.raise_signal(signal.SIGHUP)
+    pinned = phone.state.pinned
+    target.close()
+
+    assert pinned
+    assert not phone.state.pinned
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
 def test_what_a_killed_session_left_is_undone_at_the_next_start(switch_on: SwitchOn, reach: Reach) -> None:
@@ -169,7 +187,7 @@ def test_a_leftover_is_found_even_when_the_phones_note_is_gone(switch_on: Switch
 
 def test_a_phone_in_use_by_another_session_is_left_alone(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on()
-    with subprocess.Popen(
+    with running(
         [sys.executable, "-c", PROGRAM, phone.serial, str(phone.server_port), "SIGKILL"],
         stdout=subprocess.PIPE,
         text=True,

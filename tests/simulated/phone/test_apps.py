@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
+from waiting import until
 
 from pytest_devperf.simphone import SimPhone
 
@@ -26,10 +26,7 @@ def with_app(switch_on) -> Callable[[str], SimPhone]:
 
 
 def wait_for(device, command: str, word: str) -> str:
-    until_s = time.monotonic() + 20
-    while word not in (text := device.shell(command)) and time.monotonic() < until_s:
-        time.sleep(0.05)
-    return text
+    return until(lambda: text if word in (text := device.shell(command)) else "")
 
 
 def test_an_app_starts_with_its_extras_and_prints_to_the_log(with_app, open_device):
@@ -81,10 +78,8 @@ def test_the_network_of_an_app_reaches_this_machine_through_a_reverse(with_app, 
         program = "import os, socket; socket.create_connection(('127.0.0.1', int(os.environ['PORT']))).sendall(b'done')"
         device = open_device(with_app(program))
         device.reverse(f"tcp:{port}", f"tcp:{server.getsockname()[1]}")
-        server.settimeout(20)
 
         device.shell(f"am start -n {APP}/.MainActivity --ei PORT {port}")
         connection, _ = server.accept()
         with connection:
-            connection.settimeout(20)
             assert connection.recv(16) == b"done"

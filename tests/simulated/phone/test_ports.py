@@ -34,7 +34,7 @@ def echo_port() -> Iterator[int]:
 
 
 def ask(port: int) -> bytes:
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(b"abc\n")
         with connection.makefile("rb") as answer:
             return answer.readline()
@@ -95,7 +95,7 @@ def test_a_phone_that_is_switched_off_leaves_no_connection_half_open(adb_server,
     port = free_port()
     with socket.create_server(("127.0.0.1", 0)) as silent, simulated_phone(server=adb_server) as phone:
         open_device(phone).reverse(f"tcp:{port}", f"tcp:{silent.getsockname()[1]}")
-        still_open = socket.create_connection(("127.0.0.1", port), timeout=10)
+        still_open = socket.create_connection(("127.0.0.1", port))
         carried, _ = silent.accept()
 
     with still_open, carried:

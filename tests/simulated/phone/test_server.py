@@ -7,9 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
+from waiting import running, until
 
 from pytest_devperf.errors import TargetError
 from pytest_devperf.simphone import AdbServer
@@ -25,7 +25,7 @@ with AdbServer() as server:
 
 def answers(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port)).close()
     except OSError:
         return False
     return True
@@ -50,11 +50,8 @@ def test_what_it_refuses_is_told(adb_server: AdbServer):
 
 
 def test_it_does_not_outlive_a_process_that_was_killed():
-    with subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True) as process:
+    with running([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True) as process:
         port = int(process.stdout.readline())
         os.kill(process.pid, signal.SIGKILL)
 
-    until_s = time.monotonic() + 10
-    while answers(port) and time.monotonic() < until_s:
-        time.sleep(0.05)
-    assert not answers(port)
+    until(lambda: not answers(port))

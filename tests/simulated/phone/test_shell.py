@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import adbutils
 import psutil
+from waiting import until
 
 from pytest_devperf.simphone import SimPhone, simulated_phone
 from pytest_devperf.simphone.server import adb_program
@@ -94,10 +94,7 @@ def test_a_running_command_is_hung_up_on_when_its_asker_leaves(phone: SimPhone, 
     with stream:
         assert stream.conn.recv(16).strip() == b"ready"
 
-    until_s = time.monotonic() + 5
-    while time.monotonic() < until_s and device.shell2("cat /data/local/tmp/gone", v2=True).output != "gone\n":
-        time.sleep(0.05)
-    assert device.shell2("cat /data/local/tmp/gone", v2=True).output == "gone\n"
+    until(lambda: device.shell2("cat /data/local/tmp/gone", v2=True).output == "gone\n")
 
 
 def test_settings_properties_and_stay_awake_are_kept(device):

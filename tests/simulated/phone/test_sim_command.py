@@ -10,14 +10,16 @@ from pathlib import Path
 
 import adbutils
 import pytest
+from waiting import running, until
 
-from pytest_devperf.cli import main
+from pytest_devperf.cli import main, sim
 
 SIM = [sys.executable, "-c", "import sys; from pytest_devperf.cli import main; sys.exit(main())", "sim"]
 
 
+@pytest.mark.usefixtures("usual_signals")
 def test_it_tells_how_to_connect_and_ends_with_ctrl_c(adb_server):
-    with subprocess.Popen([*SIM, "--personality=motorola"], stdout=subprocess.PIPE, text=True) as process:
+    with running([*SIM, "--personality=motorola"], stdout=subprocess.PIPE, text=True) as process:
         address = re.search(r"127\.0\.0\.1:\d+", process.stdout.readline()).group()
 
         said = adb_server.connect(address)
@@ -31,6 +33,27 @@ def test_it_tells_how_to_connect_and_ends_with_ctrl_c(adb_server):
     assert model == "moto g power"
     assert f"connect {address}" in rest
     assert process.returncode == 0
+
+
+@pytest.mark.usefixtures("usual_signals")
+def test_under_nohup_it_ends_with_sigterm():
+    for ignored in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    with running([*SIM], stdout=subprocess.PIPE, text=True) as process:
+        until(lambda: "Ctrl-C" in process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+
+    assert process.returncode == 0
+
+
+@pytest.mark.usefixtures("usual_signals")
+def test_a_hangup_that_nohup_ignores_does_not_end_it():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    with sim._ended_by_signals():
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        signal.raise_signal(signal.SIGTERM)
+        pytest.fail("SIGTERM did not end it")
 
 
 @pytest.mark.parametrize("option", ["--personality=nokia", "--mishap=meteorite", "--speed=0"])

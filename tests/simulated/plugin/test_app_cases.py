@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 import pytest
+from waiting import running
 
 Session = Any
 """The fixtures' own class; conftest files are not imported."""
@@ -183,7 +184,8 @@ def test_an_app_that_is_started_by_hand_is_waited_for_and_started_once(app: Sess
     )
     (app.path / "slow").write_text("1")
     arguments = app.arguments("--devperf-rounds=6", "--devperf-processes=3", "--devperf-json=run.json")
-    with app.pytester.popen([sys.executable, "-m", "pytest", *arguments], stderr=subprocess.STDOUT) as session:
+    words = [sys.executable, "-m", "pytest", *arguments]
+    with running(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL) as session:
         assert session.stdout is not None
         line = next(line.decode() for line in session.stdout if b"waiting for com.example.bench" in line)
         told = dict(re.findall(r"--es (\S+) (\S+)", line))

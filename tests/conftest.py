@@ -1,0 +1,46 @@
+"""How hypothesis runs, signals as a terminal gives them, and the end of what a hung test leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Generator, Iterator
+
+import hypothesis
+import psutil
+import pytest
+
+hypothesis.settings.register_profile(
+    "devperf",
+    deadline=None,  # a deadline asserts a wall time
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # and so does this check
+    derandomize="CI" in os.environ,  # an example that fails by chance belongs to a run somebody looks at
+    print_blob=True,
+)
+hypothesis.settings.load_profile("devperf")
+
+USUAL_HANDLERS = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL, "SIGTERM": signal.SIG_DFL}
+"""What Python does on signals in a terminal; `nohup pytest &` passes SIGINT and SIGHUP on as ignored."""
+
+
+@pytest.fixture
+def usual_signals() -> Iterator[None]:
+    """Handle signals as in a terminal, here and in the processes that a test starts."""
+    numbers = {getattr(signal, name): handler for name, handler in USUAL_HANDLERS.items() if hasattr(signal, name)}
+    before = {number: signal.signal(number, handler) for number, handler in numbers.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """End the processes of a test that hung: nobody waits for them any longer."""
+    report = yield
+    if call.excinfo is not None and "from pytest-timeout" in str(call.excinfo.value):
+        for child in psutil.Process().children(recursive=True):
+            if child.create_time() >= call.start:
+                child.kill()
+    return report
