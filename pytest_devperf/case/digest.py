@@ -1,21 +1,46 @@
-"""Values hashed by what they are: equal in every process, on every machine, under every hash seed."""
+"""Values hashed by what they are: equal in every process, on every machine, under every hash seed.
+
+Hashing ends and does not fail, whatever the value: containers are read by their built-in type's own
+methods, and what cannot be read goes in by its type's name.
+"""
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import hashlib
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from types import MemberDescriptorType
 from typing import Any
 
-Prefixes = Mapping[str, str]
-"""Path prefix -> placeholder (`/home/me/project` -> `<rootdir>`): these differ between machines, not workloads."""
+from pytest_devperf.case.array import ArrayFacts, is_array, read_array, read_objects
+from pytest_devperf.case.placeholder import Placeholders, Prefixes
 
 DEEPEST = 100
 """Levels of nesting that are looked into: Python's own stack ends at 1000 calls, and a level takes a few."""
 
+MOST_RETURNS = 2_000
+"""How often parts of a cycle are read again within one value. A tree whose nodes know their parents takes none; of
+objects that all know one another, seven take them all."""
+
+MOST_ENTRIES = 100_000
+"""Entries of mappings that are no `dict` within one value: their own code makes them, and may make them for ever."""
+
+SMALL = 16
+"""Entries up to which a container of scalars is read again rather than remembered: both take as long."""
+
+CHUNK = 10_000
+"""Numbers of a list that are spelled at a time: a list of millions needs no text of all of them."""
+
 _NUMBERS = {int, float, bool, type(None)}
 """Types whose `repr` is the value, and the same in every Python: long lists of them are hashed in one go."""
+
+
+class _Endless(Exception):
+    """A value cannot be read within the limits."""
 
 
 def _join(kind: bytes, parts: Iterable[bytes]) -> bytes:
@@ -23,152 +48,220 @@ def _join(kind: bytes, parts: Iterable[bytes]) -> bytes:
     return kind + hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).digest()
 
 
-def replace_prefix(text: str, prefix: str, placeholder: str) -> str:
-    """Put a placeholder where a path is, or begins with, a prefix; also in the middle of an option.
-
-    >>> replace_prefix("--graph=/tmp/x/m.tflite", "/tmp/x", "<tmp>")
-    '--graph=<tmp>/m.tflite'
-    >>> replace_prefix("/tmp/xylophone", "/tmp/x", "<tmp>")
-    '/tmp/xylophone'
-    """
-    prefix = prefix.rstrip("/\\")
-    at = text.find(prefix) if prefix else -1
-    while at >= 0:
-        end = at + len(prefix)
-        begins = at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "/\\._-")
-        ends = end == len(text) or not (text[end].isalnum() or text[end] in "._-")
-        if begins and ends:
-            text = text[:at] + placeholder + text[end:]
-            end = at + len(placeholder)
-        at = text.find(prefix, end)
-    return text
-
-
-def is_array(value: object) -> bool:
-    """Tell an array by what it offers: NumPy is not imported for those who don't use it."""
-    return not isinstance(value, type) and all(hasattr(value, name) for name in ("dtype", "shape", "tobytes"))
-
-
-def array_sha256(value: Any) -> str:  # noqa: ANN401 - any array
-    """Hash an array's bytes in C order; of one that holds objects, its values."""
-    if getattr(value.dtype, "hasobject", False):
-        return Digest().of(value.tolist()).hex()
-    try:
-        return hashlib.sha256(memoryview(value)).hexdigest()
-    except (ValueError, TypeError, BufferError):  # strided, or a type without a buffer (datetimes)
-        return hashlib.sha256(value.tobytes()).hexdigest()
+def type_name(value: object) -> str:
+    """Name a value's type without its module, which moves between versions of a library."""
+    name: str = type.__dict__["__qualname__"].__get__(type(value))
+    return name
 
 
 class Digest:
-    """A digest of values.
+    """Digests of values.
 
     None, bool, int, float, complex, str, bytes, arrays, and containers and dataclasses of these go in by
-    value; any other object by its type's qualified name.
+    value; any other object by its type's qualified name. A container is read once, however often it occurs;
+    so values must not change while a `Digest` is in use.
     """
 
     def __init__(self, prefixes: Prefixes | None = None) -> None:
-        # The longest first: a working directory within rootdir is the more exact name.
-        given = {prefix.rstrip("/\\"): placeholder for prefix, placeholder in (prefixes or {}).items()}
-        self._prefixes = sorted(
-            ((prefix, placeholder) for prefix, placeholder in given.items() if prefix),
-            key=lambda item: (-len(item[0]), item),
-        )
+        self.placeholders = Placeholders(prefixes or {})
         self._above: list[int] = []
+        self._known: dict[int, tuple[object, bytes]] = {}
+        """Containers and arrays that were read, by their ids; holding them keeps the ids theirs."""
+        self._arrays: dict[int, tuple[object, ArrayFacts]] = {}
+        self._cyclic: set[int] = set()
+        """Ids of containers whose digest depends on where they occur: parts of a cycle, or too deep."""
+        self._read = 0
+        """How many containers and arrays were read so far."""
+        self._cuts = 0
+        """How often reading went no further, at a container within itself or at the deepest level."""
+        self._endless: set[int] = set()
+        """Ids of parts of values that could not be read within the limits."""
+        self._returns = self._entries = 0
 
     def of(self, value: object) -> bytes:
         """Digest one value: 32 bytes."""
-        return hashlib.sha256(self.write(value)).digest()
+        self._returns = self._entries = 0
+        try:
+            written = self.write(value)
+        except _Endless:
+            self._endless |= self._cyclic.union(self._above)
+            self._above.clear()
+            written = _opaque(value)
+        return hashlib.sha256(written).digest()
+
+    def array(self, value: object) -> ArrayFacts | None:
+        """Read an array of numbers, dates or texts; None for everything else."""
+        if not is_array(value):
+            return None
+        if id(value) not in self._arrays:
+            self.of(value)
+        _, facts = self._arrays.get(id(value), (None, None))
+        return facts
 
     def write(self, value: object) -> bytes:
         """Write one value in bytes that no other value has: a scalar's own, a container's digest."""
         scalar = _SCALARS.get(type(value))
         if scalar is not None:
             return scalar(value)
-        if isinstance(value, str):
-            return b"str " + _encode(self.text(value))
-        if id(value) in self._above:  # a container within itself
-            return b"again %d" % (len(self._above) - self._above.index(id(value)))
+        if issubclass(type(value), str):
+            return b"str " + _encode(self.placeholders.put_into(str.__str__(value)))
+        known = self._known.get(id(value))
+        return known[1] if known is not None else self._write_once(value)
+
+    def count_entry(self) -> None:
+        """Count an entry that a mapping's own code made."""
+        self._entries += 1
+        if self._entries > MOST_ENTRIES:
+            raise _Endless
+
+    def _write_once(self, value: object) -> bytes:
+        place = id(value)
+        if place in self._above:  # a container within itself
+            self._cuts += 1
+            return b"again %d" % (len(self._above) - self._above.index(place))
         if len(self._above) >= DEEPEST:
-            return b"object " + _type_name(value)
-        self._above.append(id(value))
+            self._cuts += 1
+            return _opaque(value)
+        self._returns += place in self._cyclic
+        if self._returns > MOST_RETURNS or place in self._endless:
+            raise _Endless
+        self._read += 1
+        read, cuts = self._read, self._cuts
+        self._above.append(place)
         try:
-            return self._of(value)
-        finally:
-            self._above.pop()
-
-    def may_hold_paths(self, text: str) -> bool:
-        """Tell whether a prefix occurs at all."""
-        return any(prefix in text for prefix, _ in self._prefixes)
-
-    def text(self, text: str) -> str:
-        """Put placeholders where a text holds a path of this machine."""
-        for prefix, placeholder in self._prefixes:
-            if prefix in text:
-                text = replace_prefix(text, prefix, placeholder)
-        return text
+            written = self._of(value)
+        except _Endless:
+            raise
+        except Exception:  # noqa: BLE001 - whatever a value's own code raises
+            written = _opaque(value)
+        self._above.pop()
+        if self._cuts > cuts:
+            self._cyclic.add(place)
+        elif self._read > read or not _is_small(value):
+            self._known[place] = (value, written)
+        return written
 
     def _of(self, value: object) -> bytes:
-        for kind, digest in _KINDS:
-            if isinstance(value, kind):
-                return digest(self, value)
+        # By the type itself: proxies and mocks answer with another `__class__`.
+        kind = type(value)
+        for known, write in _KINDS:
+            if issubclass(kind, known):
+                return write(self, value)
         if is_array(value):
-            return _array(value)
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = [(each.name, getattr(value, each.name, None)) for each in dataclasses.fields(value)]
-            return _join(b"dataclass ", [_type_name(value), *map(self.write, fields)])
-        return b"object " + _type_name(value)
+            return self._array(value)
+        if dataclasses.is_dataclass(kind):
+            fields = [(each.name, _field(value, each.name)) for each in dataclasses.fields(kind)]
+            return _join(b"dataclass ", [_encode(type_name(value)), *map(self.write, fields)])
+        return _opaque(value)
+
+    def _array(self, value: object) -> bytes:
+        facts = read_objects(value, self._sha256_of) or read_array(value)
+        self._arrays[id(value)] = (value, facts)
+        return _join(b"array ", [facts.code.encode(), repr(list(facts.shape)).encode(), facts.sha256.encode()])
+
+    def _sha256_of(self, elements: Sequence[object]) -> str:
+        return hashlib.sha256(_sequence(self, elements)).hexdigest()
 
 
-def _type_name(value: object) -> bytes:
-    """Name a type without its module: modules move between versions of a library."""
-    return type(value).__qualname__.encode()
+def _is_small(value: object) -> bool:
+    return type(value) in {list, tuple, set, dict} and len(value) <= SMALL  # type: ignore[arg-type]  # all have a length
 
 
-def _array(value: Any) -> bytes:  # noqa: ANN401 - any array
-    dtype = str(getattr(value.dtype, "str", value.dtype))
-    shape = repr([int(size) for size in value.shape])
-    return _join(b"array ", [dtype.encode(), shape.encode(), array_sha256(value).encode()])
-
-
-def _integer(value: int) -> bytes:
-    return b"int " + int(value).to_bytes(int(value).bit_length() // 8 + 1, "big", signed=True)
-
-
-def _mapping(into: Digest, value: Mapping[Any, Any]) -> bytes:
-    return _join(b"mapping ", sorted(_pair(into.write(key), into.write(entry)) for key, entry in value.items()))
-
-
-def _pair(key: bytes, entry: bytes) -> bytes:
-    return b"%d:%b%b" % (len(key), key, entry)
-
-
-def _sequence(into: Digest, value: Sequence[object]) -> bytes:
-    kind = b"list " if isinstance(value, list) else b"tuple "
-    types = set(map(type, value))
-    if types <= _NUMBERS:
-        try:
-            return kind + b"of numbers " + hashlib.sha256(",".join(map(repr, value)).encode()).digest()
-        except ValueError:  # an integer of more digits than Python prints
-            return _join(kind, map(into.write, value))
-    if types == {str}:
-        return kind + b"of texts " + _texts(into, [str(item) for item in value])
-    return _join(kind, map(into.write, value))
-
-
-def _texts(into: Digest, value: list[str]) -> bytes:
-    joined = "".join(value)
-    if into.may_hold_paths(joined):
-        value = [into.text(item) for item in value]
-        joined = "".join(value)
-    return hashlib.sha256(f"{','.join(map(str, map(len, value)))};".encode() + _encode(joined)).digest()
+def _opaque(value: object) -> bytes:
+    return b"object " + _encode(type_name(value))
 
 
 def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def _field(value: object, name: str) -> object:
+    """Read a dataclass's field where it is stored; one that is computed, or missing, is None."""
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        own = {}
+    if name in own:
+        return own[name]
+    for each in type(value).__mro__:
+        stored = each.__dict__.get(name)
+        if isinstance(stored, MemberDescriptorType):  # a slot
+            return stored.__get__(value)
+    return None
+
+
+def _integer(value: int) -> bytes:
+    return b"int " + int.to_bytes(value, int.bit_length(value) // 8 + 1, "big", signed=True)
+
+
+def _bytes(value: bytes | bytearray | memoryview) -> bytes:
+    if isinstance(value, memoryview) and not value.c_contiguous:
+        value = value.tobytes()
+    return b"bytes " + hashlib.sha256(value).digest()
+
+
+def _packed(value: array.array[Any]) -> bytes:
+    """Write an `array.array`."""
+    return _join(b"array ", [value.typecode.encode(), hashlib.sha256(value).digest()])
+
+
+def _mapping(into: Digest, value: Mapping[Any, Any]) -> bytes:
+    entries = dict.items(value) if isinstance(value, dict) else _foreign(into, value)
+    return _join(b"mapping ", sorted(_pair(into.write(key), into.write(entry)) for key, entry in entries))
+
+
+def _foreign(into: Digest, value: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """Read a mapping by its own code, which may make entries without end."""
+    for key in iter(value):
+        into.count_entry()
+        yield key, value[key]
+
+
+def _pair(key: bytes, entry: bytes) -> bytes:
+    return b"%d:%b%b" % (len(key), key, entry)
+
+
+def _list(into: Digest, value: list[object]) -> bytes:
+    return b"list " + _sequence(into, value if type(value) is list else list.copy(value))
+
+
+def _tuple(into: Digest, value: tuple[object, ...]) -> bytes:
+    return b"tuple " + _sequence(into, tuple.__getitem__(value, slice(None)))
+
+
+def _sequence(into: Digest, value: Sequence[object]) -> bytes:
+    types = set(map(type, value))
+    if types <= _NUMBERS:
+        try:
+            return b"of numbers " + _numbers(value)
+        except ValueError:  # an integer of more digits than Python prints
+            return _join(b"", map(into.write, value))
+    if types == {str}:
+        return b"of texts " + _texts(into, value)  # type: ignore[arg-type]  # all are texts
+    return _join(b"", map(into.write, value))
+
+
+def _numbers(value: Sequence[object]) -> bytes:
+    hashed = hashlib.sha256()
+    numbers = iter(value)
+    between = b""
+    while spelled := ",".join(map(repr, islice(numbers, CHUNK))):
+        hashed.update(between + spelled.encode())
+        between = b","
+    return hashed.digest()
+
+
+def _texts(into: Digest, value: Sequence[str]) -> bytes:
+    joined = "".join(value)
+    if into.placeholders.may_go_into(joined):
+        value = [into.placeholders.put_into(item) for item in value]
+        joined = "".join(value)
+    return hashlib.sha256(f"{','.join(map(str, map(len, value)))};".encode() + _encode(joined)).digest()
+
+
 def _set(into: Digest, value: Iterable[object]) -> bytes:
-    return _join(b"set ", sorted(map(into.write, value)))
+    members: Any = frozenset.__iter__ if isinstance(value, frozenset) else set.__iter__
+    return _join(b"set ", sorted(map(into.write, members(value))))
 
 
 _SCALARS: Mapping[type, Callable[[Any], bytes]] = {
@@ -183,10 +276,13 @@ _KINDS: tuple[tuple[type | tuple[type, ...], Callable[[Digest, Any], bytes]], ..
     (int, lambda _, value: _integer(value)),
     (float, lambda _, value: b"float " + struct.pack(">d", value)),
     (complex, lambda _, value: b"complex " + struct.pack(">dd", value.real, value.imag)),
-    ((bytes, bytearray, memoryview), lambda _, value: b"bytes " + hashlib.sha256(value).digest()),
-    ((list, tuple), _sequence),
+    ((bytes, bytearray, memoryview), lambda _, value: _bytes(value)),
+    (list, _list),
+    (tuple, _tuple),
     (Mapping, _mapping),
     ((set, frozenset), _set),
+    (deque, lambda into, value: b"deque " + _sequence(into, list(deque.__iter__(value)))),
     (range, lambda _, value: b"range " + repr(value).encode()),
+    (array.array, lambda _, value: _packed(value)),
 )
 """How a value of each kind is written; the first that fits counts."""

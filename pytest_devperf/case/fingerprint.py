@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_devperf.case.digest import Digest, Prefixes, array_sha256, is_array
+from pytest_devperf.case.digest import Digest, type_name
 from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 
 FINGERPRINT_DIGITS = 16
 """Hex digits: with 64 bits two workloads among a million collide once in 37 million times."""
 
-RECIPE = "devperf-workload/1"
+RECIPE = "devperf-workload/2"
 """Raised when the same workload would hash to something else."""
 
 
@@ -31,58 +31,52 @@ def named_inputs(workload: Workload) -> dict[str, object]:
     return {"environment": workload.environment}
 
 
-def digest_inputs(workload: Workload, *, prefixes: Prefixes) -> dict[str, str]:
+def digest_inputs(workload: Workload, digest: Digest) -> dict[str, str]:
     """Digest each thing a workload is given, so that process starts can be told what differs between them.
-
-    Args:
-        workload: The workload.
-        prefixes: Paths that become placeholders.
 
     Returns:
         Hex digests by the names of `named_inputs`.
     """
-    digest = Digest(prefixes)
     return {name: digest.of(value).hex()[:FINGERPRINT_DIGITS] for name, value in named_inputs(workload).items()}
 
 
-def describe_inputs(inputs: Mapping[str, object], *, prefixes: Prefixes | None = None) -> dict[str, dict[str, object]]:
+def describe_inputs(inputs: Mapping[str, object], digest: Digest | None = None) -> dict[str, dict[str, object]]:
     """Describe inputs for the record.
 
     Returns:
         Per input `shape`, `dtype` and `sha256` (of an array's bytes in C order); of anything that is no
         array its `type` and the `sha256` it is told apart by.
     """
+    digest = digest or Digest()
     described: dict[str, dict[str, object]] = {}
     for name, value in inputs.items():
-        if is_array(value):
-            shape = [int(size) for size in value.shape]  # type: ignore[attr-defined]  # is_array looked for it
-            dtype = str(value.dtype)  # type: ignore[attr-defined]  # as above
-            described[name] = {"shape": shape, "dtype": dtype, "sha256": array_sha256(value)}
+        facts = digest.array(value)
+        if facts is not None:
+            described[name] = {"shape": list(facts.shape), "dtype": facts.dtype, "sha256": facts.sha256}
         else:
-            described[name] = {"type": type(value).__qualname__, "sha256": Digest(prefixes).of(value).hex()}
+            described[name] = {"type": type_name(value), "sha256": digest.of(value).hex()}
     return described
 
 
 def fingerprint(
     workload: Workload,
+    digest: Digest,
     *,
     facts: Mapping[str, object],
-    prefixes: Prefixes,
     input_facts: Mapping[str, Mapping[str, object]] | None = None,
 ) -> str:
     """Hash what the work was.
 
     Args:
         workload: The workload.
+        digest: Knows the paths of this machine that become placeholders: interpreter, rootdir, temporary and
+            working directory.
         facts: What the test says of the work done (`devperf.workload(boxes=12)`).
-        prefixes: Paths of this machine that become placeholders: interpreter, rootdir, temporary and working
-            directory.
         input_facts: Per model input `shape`, `dtype`, `sha256`, as surveyed: also of inputs that were made.
 
     Returns:
         16 hex digits; the same in every process and on every machine.
     """
-    digest = Digest(prefixes)
     parts = {
         "recipe": RECIPE,
         "kind": type(workload).__name__.lower(),

@@ -2,43 +2,93 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
-from pytest_devperf.case.digest import Digest, Prefixes
+from pytest_devperf.case.array import defines
+from pytest_devperf.case.digest import Digest, type_name
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
 
 LARGEST_INT = 2**63 - 1
 """Larger integers are no numbers to most readers of JSON."""
 
+MOST_VALUES = 1000
+"""Values of one fact that stay readable: a record is no place for a data set, and a list that holds itself has no
+end."""
 
-def plain_fact(value: Any, prefixes: Prefixes | None = None) -> Any:  # noqa: ANN401 - whatever a test states
+DEEPEST_FACT = 20
+"""Levels of containers that stay readable."""
+
+
+class _TooMuch(Exception):
+    """A fact holds too much to be spelled out."""
+
+
+def plain_fact(value: object, digest: Digest) -> Any:  # noqa: ANN401 - plain data
     """Spell a fact as plain data: the same value gives the same spelling in every process.
 
     Args:
         value: Numbers, texts and containers of them stay readable; anything else becomes its type and the
             start of its digest.
-        prefixes: Paths that become placeholders in digests.
+        digest: Knows the paths that become placeholders.
 
-    >>> plain_fact((1, 2.5, "x", None)), plain_fact({"a": (1,)}), plain_fact(float("nan"))
+    >>> plain_fact((1, 2.5, "x", None), Digest()), plain_fact({"a": (1,)}, Digest()), plain_fact(float("nan"), Digest())
     ([1, 2.5, 'x', None], {'a': [1]}, 'nan')
     """
-    if getattr(value, "shape", None) == () and hasattr(value, "item"):
-        value = value.item()  # a number of numpy's
-    if value is None or type(value) is bool:
+    try:
+        return _Speller(digest).spell(value, DEEPEST_FACT)
+    except _TooMuch:
+        return _opaque(value, digest)
+
+
+class _Speller:
+    """Spells one fact, as long as it is short."""
+
+    def __init__(self, digest: Digest) -> None:
+        self._digest = digest
+        self._left = MOST_VALUES
+
+    def spell(self, value: Any, levels: int) -> Any:  # noqa: ANN401 - any object, plain data
+        self._left -= 1
+        if self._left < 0 or levels < 0:
+            raise _TooMuch
+        value = _unboxed(value)
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        if kind is str:
+            return readable(value)
+        if kind in {int, float}:
+            return value if -LARGEST_INT <= value <= LARGEST_INT else _spelled(value)
+        if kind in {list, tuple}:
+            return [self.spell(each, levels - 1) for each in value]
+        if issubclass(kind, dict) and all(type(key) is str for key in dict.keys(value)):
+            return {readable(key): self.spell(each, levels - 1) for key, each in dict.items(value)}
+        return _opaque(value, self._digest)
+
+
+def _unboxed(value: Any) -> object:  # noqa: ANN401 - any object
+    """Take the number out of an array library's scalar."""
+    kind = type(value)
+    if not (defines(kind, "shape") and defines(kind, "item")):
         return value
-    if type(value) is str:
-        return _readable(value)
-    if type(value) in {int, float}:
-        return value if math.isfinite(value) and abs(value) <= LARGEST_INT else str(value)
-    if type(value) in {list, tuple}:
-        return [plain_fact(each, prefixes) for each in value]
-    if isinstance(value, Mapping) and all(type(key) is str for key in value):
-        return {_readable(key): plain_fact(each, prefixes) for key, each in value.items()}
-    return f"{type(value).__qualname__} {Digest(prefixes).of(value).hex()[:FINGERPRINT_DIGITS]}"
+    try:
+        return value.item() if value.shape == () else value
+    except Exception:  # noqa: BLE001 - whatever a value's own code raises
+        return value
 
 
-def _readable(text: str) -> str:
+def _opaque(value: object, digest: Digest) -> str:
+    return f"{readable(type_name(value))} {digest.of(value).hex()[:FINGERPRINT_DIGITS]}"
+
+
+def _spelled(value: float) -> str:
+    """Write a number that JSON cannot hold."""
+    try:
+        return str(value)
+    except ValueError:  # an integer of more digits than Python prints
+        return hex(int(value))
+
+
+def readable(text: str) -> str:
     """Escape what UTF-8 cannot hold."""
     return text.encode(errors="backslashreplace").decode()

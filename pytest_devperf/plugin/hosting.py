@@ -125,7 +125,7 @@ def start_of(report: CaseReport, app: App, around: CaseStart, *, process: int, r
         rounds: Rounds planned over all starts.
     """
     facts = {**around.facts, **report.facts}
-    work = fingerprint(replace(app, cases=(report.case,)), facts={}, prefixes={})
+    work = fingerprint(replace(app, cases=(report.case,)), Digest(), facts={})
     return CaseStart(
         process=process,
         role="rounds",

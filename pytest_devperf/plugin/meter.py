@@ -37,7 +37,7 @@ from pytest_devperf.metric import (
     start_metric,
     time_metric,
 )
-from pytest_devperf.plugin.fact import plain_fact
+from pytest_devperf.plugin.fact import plain_fact, readable
 from pytest_devperf.plugin.kind import is_phone, is_this_machine, rest_s
 from pytest_devperf.plugin.loaded import LOAD_CYCLES, Loaded, load_values, memory_values
 from pytest_devperf.plugin.start import CaseStart, Few, Orders, Timed
@@ -143,7 +143,7 @@ class Meter:
         survey = target.survey(model) if isinstance(target, Surveying) else Survey()
         self.note_survey(survey)
         self.start.env["asked_ep"] = ",".join(model.providers) if model.providers else None
-        self._note_work(EXECUTE, model)
+        self._note_work(EXECUTE, model, Digest(self._prefixes))
         outputs = None
         for method in survey.methods:
             outputs = self.method(target, replace(model, method=method))
@@ -206,7 +206,7 @@ class Meter:
     def state(self, facts: Mapping[str, Any]) -> None:
         """Write down facts of the work done; they must be the same in every start."""
         for name, value in facts.items():
-            fact = self.start.facts[name] = plain_fact(value, self._prefixes)
+            fact = self.start.facts[readable(name)] = plain_fact(value, Digest(self._prefixes))
             self.start.digests[f"facts: fact {name!r}"] = Digest().of(fact).hex()[:FINGERPRINT_DIGITS]
 
     def record(self, name: str, value: float, *, unit: str, better: Better) -> None:
@@ -299,10 +299,11 @@ class Meter:
                 "split it in two, or pin it with @pytest.mark.devperf(target=…)",
             )
         self.start.solo = self.start.solo or self._wants_memory(workload)
-        for key, digest in digest_inputs(workload, prefixes=self._prefixes).items():
-            self.start.digests[f"{name}: {key}"] = digest
+        digest = Digest(self._prefixes)
+        for key, known in digest_inputs(workload, digest).items():
+            self.start.digests[f"{name}: {key}"] = known
         if not isinstance(workload, Model):
-            self._note_work(name, workload)
+            self._note_work(name, workload, digest)
         return target
 
     def _settle(self, target: Target) -> None:
@@ -312,14 +313,12 @@ class Meter:
         self.start.instrumented = read_instrument()
         self.start.looks.append(target.look())
 
-    def _note_work(self, name: str, workload: Workload) -> None:
+    def _note_work(self, name: str, workload: Workload, digest: Digest) -> None:
         """Write down the hash of a whole workload, a model's surveyed inputs included."""
         facts = self.start.inputs if isinstance(workload, Model) else None
-        work = fingerprint(workload, facts={}, prefixes=self._prefixes, input_facts=facts)
-        self.start.works[name] = work
+        self.start.works[name] = fingerprint(workload, digest, facts={}, input_facts=facts)
         if isinstance(workload, Call):
-            named = named_inputs(workload)
-            self.start.inputs.update(describe_inputs(named, prefixes=self._prefixes))
+            self.start.inputs.update(describe_inputs(named_inputs(workload), digest))
 
     def _new(self, name: str) -> None:
         taken = {timed.metric.name for timed in self.start.timed} | {few.metric.name for few in self.start.few}

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_devperf.case.digest import Digest, replace_prefix
+from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import describe_inputs, digest_inputs, fingerprint
+from pytest_devperf.case.placeholder import replace_prefix
 from pytest_devperf.case.workload import Call, Command, Model
 
 
@@ -33,7 +34,7 @@ def taken(
     *args: Any, facts: dict[str, object] | None = None, prefixes: dict[str, str] | None = None, **kwargs: Any
 ) -> str:
     call = Call(function=sorted, args=args, kwargs=kwargs)
-    return fingerprint(call, facts=facts or {}, prefixes=prefixes or {})
+    return fingerprint(call, Digest(prefixes), facts=facts or {})
 
 
 UNLIKE = [
@@ -136,7 +137,7 @@ def test_moving_a_text_between_items_is_another_list(values, data):
 def test_the_function_is_what_is_under_test_and_no_part_of_the_work():
     one = Call(function=sorted, args=([1],))
 
-    assert fingerprint(one, facts={}, prefixes={}) == fingerprint(replace(one, function=max), facts={}, prefixes={})
+    assert fingerprint(one, Digest(), facts={}) == fingerprint(replace(one, function=max), Digest(), facts={})
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_the_function_is_what_is_under_test_and_no_part_of_the_work():
 def test_other_arguments_or_another_way_of_calling_are_other_work(other):
     one = Call(function=sorted, args=([1],))
 
-    assert fingerprint(one, facts={}, prefixes={}) != fingerprint(replace(one, **other), facts={}, prefixes={})
+    assert fingerprint(one, Digest(), facts={}) != fingerprint(replace(one, **other), Digest(), facts={})
 
 
 def test_facts_of_the_work_are_part_of_it():
@@ -161,7 +162,7 @@ def test_a_models_path_is_no_part_of_the_work_but_its_inputs_and_dims_are():
     facts = {"x": {"shape": [1, 3], "dtype": "float32", "sha256": "aa"}}
 
     def of(model, input_facts):
-        return fingerprint(model, facts={}, prefixes={}, input_facts=input_facts)
+        return fingerprint(model, Digest(), facts={}, input_facts=input_facts)
 
     assert of(model, facts) == of(replace(model, path="/b/other.onnx"), facts)
     assert of(model, facts) == of(replace(model, session_options={"intra_op_num_threads": 1}), facts)
@@ -175,8 +176,8 @@ def test_paths_of_this_machine_become_placeholders():
     there = Command(argv=("/opt/v/bin/python", "--graph=/var/t/m.tflite", "/ci/x"))
     elsewhere = {"/ci": "<rootdir>", "/opt/v": "<interpreter>", "/var/t": "<tmp>"}
 
-    assert fingerprint(here, facts={}, prefixes=prefixes) == fingerprint(there, facts={}, prefixes=elsewhere)
-    assert fingerprint(here, facts={}, prefixes={}) != fingerprint(there, facts={}, prefixes={})
+    assert fingerprint(here, Digest(prefixes), facts={}) == fingerprint(there, Digest(elsewhere), facts={})
+    assert fingerprint(here, Digest(), facts={}) != fingerprint(there, Digest(), facts={})
 
 
 @pytest.mark.parametrize(
@@ -207,10 +208,11 @@ def test_an_empty_prefix_replaces_nothing():
 
 def test_another_process_with_another_hash_seed_finds_the_same():
     script = (
+        "from pytest_devperf.case.digest import Digest\n"
         "from pytest_devperf.case.fingerprint import fingerprint\n"
         "from pytest_devperf.case.workload import Call\n"
         "call = Call(function=len, args=({'a', 'b', 'c'}, {'x': 1.5, 'y': [None]}), kwargs={'k': 'v'})\n"
-        "print(fingerprint(call, facts={'n': 1}, prefixes={}))\n"
+        "print(fingerprint(call, Digest(), facts={'n': 1}))\n"
     )
     printed = {
         subprocess.run(
@@ -226,14 +228,15 @@ def test_the_recipe_has_not_changed():
     """A change here makes every stored baseline incomparable: raise RECIPE, and say so to users."""
     call = Call(function=len, args=(1, "a", [1.5, None]), kwargs={"k": {"x": b"y"}})
 
-    assert fingerprint(call, facts={"boxes": 12}, prefixes={}) == "4ad3ed867461288c"
+    assert fingerprint(call, Digest(), facts={"boxes": 12}) == "120597933e5fce54"
 
 
 def test_no_numpy_is_imported_for_work_without_arrays():
     script = (
-        "import sys\nfrom pytest_devperf.case.fingerprint import fingerprint\n"
+        "import sys\nfrom pytest_devperf.case.digest import Digest\n"
+        "from pytest_devperf.case.fingerprint import fingerprint\n"
         "from pytest_devperf.case.workload import Call\n"
-        "fingerprint(Call(function=len, args=([1],)), facts={}, prefixes={})\n"
+        "fingerprint(Call(function=len, args=([1],)), Digest(), facts={})\n"
         "print('numpy' in sys.modules)"
     )
     printed = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
@@ -242,8 +245,8 @@ def test_no_numpy_is_imported_for_work_without_arrays():
 
 
 def test_each_argument_has_a_digest_of_its_own():
-    first = digest_inputs(Call(function=len, args=([1], 2), kwargs={"key": "k"}), prefixes={})
-    second = digest_inputs(Call(function=len, args=([1], 3), kwargs={"key": "k"}), prefixes={})
+    first = digest_inputs(Call(function=len, args=([1], 2), kwargs={"key": "k"}), Digest())
+    second = digest_inputs(Call(function=len, args=([1], 3), kwargs={"key": "k"}), Digest())
 
     assert [name for name in first if first[name] != second[name]] == ["argument 1"]
     assert set(first) == {"argument 0", "argument 1", "argument key"}
