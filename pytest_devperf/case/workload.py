@@ -54,11 +54,14 @@ class Command:
     argv: tuple[str, ...]
     """Program and arguments; `{iterations}`, `{warmup}` and `{output}` (a file to read results from) are filled in."""
     push: tuple[str, ...] = ()
-    """Files of this machine that lie beside the program where it runs."""
+    """Absolute paths of files of this machine that lie beside the program where it runs."""
     read: str | Callable[[str], Any] = "lines"
     """Name of the reader of its output (see `pytest_devperf.tool`), or a function text -> Output."""
+    folder: str | None = None
+    """Absolute path of the test's folder on this machine; None: nobody knows it."""
     cwd: str | None = None
-    """Folder it runs in; on a phone the folder it was pushed to."""
+    """Folder it runs in, on the device. A relative one is relative to what None means: on a phone the folder of the
+    pushed files, on this machine `folder`."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables added to its environment."""
     units: Mapping[str, str] = field(default_factory=dict)

@@ -175,9 +175,11 @@ class Benchmark:
 
         Args:
             argv: Program and arguments; `{iterations}` and `{warmup}` are filled in. No shell reads them.
-            push: Files that lie beside the program where it runs; relative to the test file.
+            push: Files that lie beside the program where it runs; relative to the test file. `sub/data.txt` lies
+                there as `data.txt` and as `sub/data.txt`.
             read: How its output becomes samples: a reader's name, or a function text -> samples.
-            cwd: Folder it runs in.
+            cwd: Folder it runs in, on the device that it runs on. None: on a phone the folder of the pushed files,
+                on this machine the test's folder; a relative one is relative to that.
             environment: Variables added to its environment.
             units: Units of values whose output names none.
         """
@@ -203,7 +205,8 @@ class Benchmark:
             argv=tuple(os.fspath(word) for word in argv),
             push=tuple(os.path.join(self._folder, os.fspath(file)) for file in push),  # noqa: PTH118 - as in model
             read=read,
-            cwd=self._folder if cwd is None else os.path.join(self._folder, os.fspath(cwd)),  # noqa: PTH118
+            folder=self._folder,
+            cwd=None if cwd is None else os.fspath(cwd),
             environment=dict(environment or {}),
             units=dict(units or {}),
         )

@@ -15,6 +15,7 @@ from pytest_devperf.target.android.place import Place
 from pytest_devperf.target.android.script import ERR, OUT, Ended, format_program, format_start, parse_anchors, parse_end
 from pytest_devperf.target.android.setup import RUNNER
 from pytest_devperf.target.android.stream import Timeout, lost
+from pytest_devperf.target.pushed import name_unpushed, pushed_files
 from pytest_devperf.target.target import Memory, Witness
 from pytest_devperf.tool.output import Output
 from pytest_devperf.tool.readers import parse_output, reader_of
@@ -157,7 +158,8 @@ class CommandRunner:
         if ended.returncode != 0:
             raise CaseError(
                 f"{self._name} ended with {_format_code(ended.returncode)} on {self._link.name}; "
-                f"{self._last(ended.pid)}"
+                f"{self._last(ended.pid)}",
+                name_unpushed(self._command),
             )
         return ended
 
@@ -218,28 +220,6 @@ def values_of(output: Output) -> dict[str, tuple[float, str, str]]:
     return values
 
 
-def files_of(command: Command) -> dict[str, Path]:
-    """List what is pushed: name on the phone -> file here; folders with all that is in them.
-
-    Raises:
-        CaseError: A file is missing, or two have one name.
-    """
-    if not command.argv:
-        raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
-    files: dict[str, Path] = {}
-    for source in map(Path, command.push):
-        if source.name in {name.partition("/")[0] for name in files}:
-            raise CaseError(f"two pushed files are named {source.name}", "they lie in one folder: rename one")
-        if source.is_dir():
-            below = (path for path in sorted(source.rglob("*")) if path.is_file())
-            files |= {f"{source.name}/{path.relative_to(source).as_posix()}": path for path in below}
-        elif source.is_file():
-            files[source.name] = source
-        else:
-            raise CaseError(f"no file {source} to push", "the path is relative to the test file")
-    return files
-
-
 @contextmanager
 def start_command(
     command: Command,
@@ -267,7 +247,9 @@ def start_command(
         TargetError: The phone went away, or is full.
     """
     reader_of(command.read)
-    files = files_of(command)
+    if not command.argv:
+        raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
+    files = pushed_files(command)
     if runner is not None:
         files.setdefault(RUNNER, runner)
     place = Place(link)

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from shlex import quote
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
 from pytest_devperf.target.android.setup import RUNNER
+from pytest_devperf.target.pushed import pushed_name
 
 OUT, ERR, CAPS = ".devperf-out", ".devperf-err", ".devperf-caps"
 """Files in the working folder: what the program prints stays on the phone until it has ended."""
@@ -48,9 +48,8 @@ def format_program(command: Command, *, iterations: int, warmup: int, process: i
     Raises:
         CaseError: An argument or variable cannot stand in a command line.
     """
-    pushed = {Path(source).name for source in command.push}
-    name = Path(command.argv[0]).name
-    program = f"$DEVPERF_HERE/{quote(name)}" if name in pushed else quote(_sound(command.argv[0]))
+    name = pushed_name(command)
+    program = f"$DEVPERF_HERE/{quote(name)}" if name is not None else quote(_sound(command.argv[0]))
     told = {
         "DEVPERF_ITERATIONS": str(iterations),
         "DEVPERF_WARMUP": str(warmup),
@@ -78,19 +77,19 @@ def format_start(
     Args:
         program: Its command line, quoted.
         folder: Working folder of the process start.
-        cwd: Where the program runs; None: there.
+        cwd: Folder of the phone that the program runs in; None: there. A relative one is relative to it.
         policies: Frequency policies whose caps are sampled beside it.
         anchors: How often the anchor is timed afterwards.
         peak: Whether its peak memory is watched.
     """
-    here = folder if cwd is None else quote(cwd)
+    here = f"cd -- {quote(_sound(cwd))} && " if cwd else ""
     lines = [
         f"cd {folder} || exit 1",
         "echo $$",
         "DEVPERF_HERE=$PWD",
         f"rm -f {OUT} {ERR} {CAPS}",
         _sampler(policies),
-        f"( cd {here} && exec {program} ) >{OUT} 2>{ERR} </dev/null &",
+        f"( {here}exec {program} ) >{OUT} 2>{ERR} </dev/null &",
         "child=$!",
         "trap 'kill -9 $child $sampler 2>/dev/null; exit 129' HUP TERM",
         _peak_watch() if peak else "",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
+from pytest_devperf.target.pushed import pushed_files, pushed_name
 
 OUTPUT = "{output}"
 """Placeholder for a file that the program writes its results to, where it prints them nowhere else."""
@@ -49,17 +50,12 @@ def lay_out(command: Command, folder: Path, scratch: Path) -> Place:
     """
     if not command.argv:
         raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
-    for source in map(Path, command.push):
-        if (folder / source.name).exists():
-            raise CaseError(f"two pushed files are named {source.name}", "they lie in one folder: rename one")
-        if source.is_dir():
-            shutil.copytree(source, folder / source.name)
-        elif source.is_file():
-            shutil.copy2(source, folder / source.name)
-        else:
-            raise CaseError(f"no file {source} to push", "the path is relative to the test file")
-    here = folder if command.push else Path.cwd()
-    cwd = here if command.cwd is None else Path(command.cwd)
+    for name, source in pushed_files(command).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, folder / name)
+    # Without a test the command is the caller's own: beside its files, else where the caller is.
+    here = Path(command.folder) if command.folder is not None else folder if command.push else Path.cwd()
+    cwd = here / (command.cwd or "")
     if not cwd.is_dir():
         raise CaseError(f"no folder {cwd} to run in", "check cwd=")
     program = _program(command, folder, cwd)
@@ -68,8 +64,8 @@ def lay_out(command: Command, folder: Path, scratch: Path) -> Place:
 
 def _program(command: Command, folder: Path, cwd: Path) -> Path:
     named = Path(command.argv[0])
-    pushed = folder / named.name
-    if named.name in {Path(source).name for source in command.push} and pushed.is_file():
+    name = pushed_name(command)
+    if name is not None and (pushed := folder / name).is_file():
         pushed.chmod(pushed.stat().st_mode | 0o755)
         return pushed
     if not any(mark in command.argv[0] for mark in (os.sep, os.altsep) if mark):

@@ -1,0 +1,77 @@
+"""Where pushed files lie beside the command that they are pushed for, on whatever device it runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+
+from pytest_devperf.case.workload import Command
+from pytest_devperf.errors import CaseError
+
+SHARED = frozenset({"bin", "data", "dev", "etc", "mnt", "proc", "sdcard", "storage", "sys", "system", "vendor"})
+"""Folders at the root of a phone: a path below one of them may mean a file of the phone."""
+
+
+def pushed_files(command: Command) -> dict[str, Path]:
+    """List what is pushed: name in the command's folder -> file of this machine; folders with all that is in them.
+
+    A file has its plain name there. One that was given by a path below the test's folder, `sub/data.txt`, has
+    that path too, so that a command may name it as it does on this machine.
+
+    Raises:
+        CaseError: A file is missing, or two have one name.
+    """
+    files: dict[str, Path] = {}
+    plain: set[str] = set()
+    for source in map(Path, command.push):
+        if source.name in plain:
+            raise _clash(source.name)
+        plain.add(source.name)
+        for name in dict.fromkeys((source.name, _path_below(command.folder, source))):
+            for below, file in _files_at(source).items():
+                path = f"{name}/{below}" if below else name
+                if files.setdefault(path, file) != file:
+                    raise _clash(path)
+    for name in files:
+        folders = (str(parent) for parent in PurePosixPath(name).parents)
+        if any(folder in files for folder in folders):
+            raise _clash(name.partition("/")[0])
+    return files
+
+
+def pushed_name(command: Command) -> str | None:
+    """Name the pushed file that the command starts; None if it starts none of them."""
+    name = Path(command.argv[0]).name
+    return name if name in {Path(source).name for source in command.push} else None
+
+
+def name_unpushed(command: Command) -> str:
+    """Say what to do about an argument or variable that names a file of this machine; empty if none does."""
+    for word in (*command.argv[1:], *command.environment.values()):
+        named = Path(word.rpartition("=")[2])
+        if named.is_absolute() and named.parts[1:2] and named.parts[1] not in SHARED and named.is_file():
+            pushed = "" if str(named) in command.push else "push it and "
+            return f"{named} is a file of this machine: {pushed}name it {named.name}"
+    return ""
+
+
+def _files_at(source: Path) -> dict[str, Path]:
+    """List a file as itself, and a folder as what is in it, each by its path below the source."""
+    if source.is_dir():
+        walked = os.walk(source, followlinks=True)
+        found = (Path(folder, name) for folder, _, names in walked for name in names)
+        return {path.relative_to(source).as_posix(): path for path in sorted(found) if path.is_file()}
+    if source.is_file():
+        return {"": source}
+    raise CaseError(f"no file {source} to push", "the path is relative to the test file")
+
+
+def _path_below(folder: str | None, source: Path) -> str:
+    """Give a file's path below the test's folder; its plain name if it lies elsewhere."""
+    if folder is None or ".." in source.parts or not source.is_relative_to(folder):
+        return source.name
+    return source.relative_to(folder).as_posix()
+
+
+def _clash(name: str) -> CaseError:
+    return CaseError(f"two pushed files are named {name}", "they lie in one folder: rename one")
