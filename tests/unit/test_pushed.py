@@ -81,7 +81,7 @@ def test_a_file_and_a_folder_of_one_name_are_refused(folder: Path):
 
 
 def test_a_missing_file_is_named(folder: Path):
-    with pytest.raises(CaseError, match="no file .*nothing to push: the path is relative to the test file"):
+    with pytest.raises(CaseError, match=r"no file .*nothing to push: the path is relative to the test file"):
         pushed_files(pushing(folder, "nothing"))
 
 

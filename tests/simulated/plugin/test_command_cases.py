@@ -62,15 +62,6 @@ def test_what_was_not_pushed_is_not_there(files: Session, arguments: str) -> Non
     assert "No such file" in flat(result)
 
 
-def test_a_path_of_this_machine_means_nothing_on_a_phone_and_the_remedy_is_named(files: Session) -> None:
-    command(files, "['sh', '-c', 'cat $0', __file__]")
-
-    result = files.run()
-
-    assert result.ret == 1
-    assert f"{files.path / 'test_tool.py'} is a file of this machine: push it and name it test_tool.py" in flat(result)
-
-
 def test_a_folder_that_the_phone_does_not_have_fails_the_case(files: Session) -> None:
     command(files, "['echo', '1'], cwd='sub'")
 
