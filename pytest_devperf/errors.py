@@ -6,24 +6,35 @@ The kinds differ in who has to act on them, and so in how the edges (plugin and 
 
 from __future__ import annotations
 
+from pytest_devperf.untrusted import excerpt, printable
+
+MOST_CHARACTERS = 5000
+"""Characters of each half of a message: more of them are a file's content, and would fill the screen."""
+
 
 class DevperfError(Exception):
     """Something a user can mend: what happened, and the next step.
 
+    Both halves may quote a file, a tool or a phone, so control characters are spelt out; line breaks stay.
+
     Args:
         what: One sentence that names the file, option, case or device.
-        next_step: What the user does about it; empty where `what` already says it.
+        next_step: What the user does about it; empty if `what` already says it.
     """
 
     def __init__(self, what: str, next_step: str = "") -> None:
         """Keep both halves apart, so that an edge may lay them out."""
-        super().__init__(what, next_step)
-        self.what = what
-        self.next_step = next_step
+        self.what = _safe(what)
+        self.next_step = _safe(next_step)
+        super().__init__(self.what, self.next_step)
 
     def __str__(self) -> str:
         """Both halves in one line."""
         return f"{self.what}: {self.next_step}" if self.next_step else self.what
+
+
+def _safe(text: str) -> str:
+    return "\n".join(map(printable, excerpt(text, MOST_CHARACTERS).split("\n")))
 
 
 class UsageError(DevperfError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeGuard
 
 Better = Literal["lower", "higher"]
 
@@ -33,6 +33,45 @@ TOLD_ONLY = frozenset({FIRST_LOAD, LEAKED_MEMORY, ENERGY})
 
 NS_PER_MS = 1_000_000
 BYTES_PER_MIB = 1_048_576
+
+SHORTEST_NS = 1e-6
+"""Shortest duration that is believed. Light moves 0.3 µm in it: no inner loop divides a call so far."""
+
+LONGEST_NS = 1e15
+"""Longest duration that is believed: 11 days, more than any session takes."""
+
+LARGEST_VALUE = 1e100
+"""Largest recorded value that is believed, and one over it the smallest: their squares and ratios are still finite."""
+
+MOST_BYTES = 1 << 60
+"""Largest size that is believed: no machine has an exbibyte of memory."""
+
+
+def is_duration_ns(value: object) -> TypeGuard[float]:
+    """Tell whether a value can be a measured duration in ns.
+
+    >>> is_duration_ns(1200), is_duration_ns(0), is_duration_ns(1e300), is_duration_ns(True)
+    (True, False, False, False)
+    """
+    return _is_number(value) and SHORTEST_NS <= value <= LONGEST_NS
+
+
+def is_recorded_value(value: object) -> TypeGuard[float]:
+    """Tell whether a value can be a recorded one: zero, or a number whose size is no accident.
+
+    >>> is_recorded_value(-12.5), is_recorded_value(0), is_recorded_value(1e300), is_recorded_value(float("nan"))
+    (True, True, False, False)
+    """
+    return _is_number(value) and (value == 0 or 1 / LARGEST_VALUE <= abs(value) <= LARGEST_VALUE)
+
+
+def is_size_bytes(value: object) -> TypeGuard[float]:
+    """Tell whether a value can be a size in bytes."""
+    return _is_number(value) and 0 <= value <= MOST_BYTES
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,10 @@ from pytest_devperf.compare.shift import Shift, shifts
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Measurement, Record, Run
 from pytest_devperf.report.header import commit_line, device_line
-from pytest_devperf.report.table import Column, lay_out, printable
+from pytest_devperf.report.table import Column, lay_out
 from pytest_devperf.report.units import format_percent, format_value
 from pytest_devperf.store.store import Shelf, Store
+from pytest_devperf.untrusted import printable
 
 _COLUMNS = (
     Column(heading="taken at"),

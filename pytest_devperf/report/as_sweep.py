@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.sweep import Sweep, rank
 from pytest_devperf.record.record import Record
-from pytest_devperf.report.table import Column, lay_out, printable, wrapped
+from pytest_devperf.report.table import Column, lay_out, wrapped
 from pytest_devperf.report.units import format_percent, format_value
+from pytest_devperf.untrusted import printable
 
 COLUMNS = (
     Column(heading="configuration"),

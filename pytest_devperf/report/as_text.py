@@ -11,7 +11,8 @@ from pytest_devperf.report.detail import caution_words, detail_lines, failure_te
 from pytest_devperf.report.header import context_line, device_line, header_lines, run_line
 from pytest_devperf.report.report import Report, Saved, kind_of
 from pytest_devperf.report.row import COMPARED, MEASURED, compared_rows, measured_rows, word
-from pytest_devperf.report.table import lay_out, printable, wrapped
+from pytest_devperf.report.table import lay_out, wrapped
+from pytest_devperf.untrusted import printable
 
 __all__ = ["failure_text", "header_lines", "render", "stable_lines", "stats_line", "summary_line", "table_lines"]
 

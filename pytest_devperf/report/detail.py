@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from pytest_devperf.record.record import Measurement, Record
 from pytest_devperf.report.row import COMPARED, compared_rows
-from pytest_devperf.report.table import lay_out, printable
+from pytest_devperf.report.table import lay_out
 from pytest_devperf.report.units import digits, format_percent, format_time, format_value, scale_for
+from pytest_devperf.untrusted import printable
 
 
 def stable_lines(record: Record) -> tuple[str, ...]:

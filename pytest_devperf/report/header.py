@@ -7,9 +7,9 @@ from typing import Any
 
 from pytest_devperf.record.record import Commit, DeviceRecord, Run
 from pytest_devperf.report.report import Report
-from pytest_devperf.report.table import printable
 from pytest_devperf.sensor.context import RunContext
 from pytest_devperf.target.device import Device
+from pytest_devperf.untrusted import printable
 
 _KHZ_PER_MHZ = 1000
 

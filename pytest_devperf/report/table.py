@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_devperf.untrusted import printable
+
 _SHORTEST_NAME = 20
 """Characters of a case's name that still tell it from its neighbours; narrower tables are stacked."""
 
@@ -100,17 +102,6 @@ def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
         joined, max(width, _SHORTEST_NAME), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
-
-
-def printable(text: str) -> str:
-    r"""Spell control characters out, so that no stored name moves the cursor or colours the terminal.
-
-    >>> printable("a\x1b[31mb")
-    'a\\x1b[31mb'
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _tabulated(columns: Sequence[Column], rows: Sequence[Row]) -> list[str]:

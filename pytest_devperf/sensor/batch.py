@@ -11,6 +11,9 @@ END = "@@END"
 
 NAME = re.compile(r"\w[\w.-]*")
 
+RC = re.compile(r"@@rc [0-9]{1,3}")
+"""What follows a probe's answer: its return code, a byte."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -75,7 +78,7 @@ def split_batch(text: str, names: Sequence[str]) -> Batch:
         except ValueError:
             continue
         # The last line has no line break: a code there may be half of one.
-        end = next((i for i in range(begin + 1, len(lines) - 1) if re.fullmatch(r"@@rc \d+", lines[i])), None)
+        end = next((i for i in range(begin + 1, len(lines) - 1) if RC.fullmatch(lines[i])), None)
         if end is None:
             break
         # Joining leaves out the line break before the marker, which is ours.

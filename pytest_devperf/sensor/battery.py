@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from pytest_devperf.sensor.reading import State, lines_of, raw_words, refusal
+from pytest_devperf.untrusted import parse_whole
 
 TENTHS_PER_C = 10
 """The battery's temperature counts in tenths of °C. Source: android.os.BatteryManager.EXTRA_TEMPERATURE."""
@@ -24,6 +25,12 @@ HEADER = re.compile(r".* (state|stats|status|info|history|log|settings)", re.IGN
 
 SOURCES = ("ac", "usb", "wireless", "dock", "mod")
 """What may power a phone; MOD is a battery snapped to its back."""
+
+MOST_MV = 100_000
+"""100 V: a phone's battery has 3 to 12."""
+
+MOST_UA = 100_000_000
+"""100 A, and 100 Ah: no phone draws or stores so much."""
 
 MICROAMPERE_FROM = 20_000
 """Magnitude from which `current now` counts in µA: no phone draws 20 A, and vendors use both units."""
@@ -67,19 +74,19 @@ def parse_battery(text: str) -> BatteryReading:
     fields = _fields(text)
     if not {"level", "status", "present", "temperature"} & fields.keys():
         return BatteryReading(state="unknown", why=raw_words(text))
-    tenths = _integer(fields.get("temperature"))
+    tenths = parse_whole(fields.get("temperature"))
     believed = tenths is not None and BELIEVED_TENTHS[0] <= tenths <= BELIEVED_TENTHS[1]
     faked = "UPDATES STOPPED" in text
-    status = _integer(fields.get("status"))
+    status = parse_whole(fields.get("status"))
     return BatteryReading(
         state="faked" if faked else "value",
         temp_c=tenths / TENTHS_PER_C if believed and tenths is not None else None,
         level_pct=_level_pct(fields),
         charging=status == CHARGING if status in STATUSES else None,
         powered=_powered(fields),
-        voltage_mv=_positive(fields.get("voltage")),
-        current_ma=_current_ma(_integer(fields.get("current now"))),
-        charge_counter_uah=_positive(fields.get("charge counter")),
+        voltage_mv=_positive(fields.get("voltage"), MOST_MV),
+        current_ma=_current_ma(parse_whole(fields.get("current now"))),
+        charge_counter_uah=_positive(fields.get("charge counter"), MOST_UA),
         why="UPDATES STOPPED"
         if faked
         else None
@@ -102,17 +109,13 @@ def _fields(text: str) -> dict[str, str]:
     return fields
 
 
-def _integer(text: str | None) -> int | None:
-    return int(text) if text is not None and re.fullmatch(r"[+-]?\d+", text) else None
-
-
-def _positive(text: str | None) -> int | None:
-    value = _integer(text)
-    return value if value is not None and value > 0 else None
+def _positive(text: str | None, most: int) -> int | None:
+    value = parse_whole(text)
+    return value if value is not None and 0 < value <= most else None
 
 
 def _level_pct(fields: dict[str, str]) -> float | None:
-    level, scale = _integer(fields.get("level")), _positive(fields.get("scale")) or 100
+    level, scale = parse_whole(fields.get("level")), _positive(fields.get("scale"), MOST_UA) or 100
     return 100 * level / scale if level is not None and 0 <= level <= scale else None
 
 
@@ -122,6 +125,6 @@ def _powered(fields: dict[str, str]) -> tuple[str, ...] | None:
 
 
 def _current_ma(value: int | None) -> float | None:
-    if value is None:
+    if value is None or abs(value) > MOST_UA:
         return None
     return value / 1000 if abs(value) >= MICROAMPERE_FROM else float(value)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_devperf.sensor.reading import State, lines_of, raw_words
+from pytest_devperf.untrusted import parse_whole
 
 FILES = (
     "scaling_cur_freq",
@@ -17,6 +18,12 @@ FILES = (
     "related_cpus",
 )
 """What is read of each policy. Source: Linux Documentation/admin-guide/pm/cpufreq.rst."""
+
+MOST_KHZ = 100_000_000
+"""100 GHz: a clock above it is damage."""
+
+MOST_CPUS = 8192
+"""CPUs that a Linux kernel can be built for. Source: Linux arch/x86/Kconfig, NR_CPUS_RANGE_END."""
 
 POLICIES = 16
 """Policies asked for by number: listing the folder may be forbidden while reading a file is not."""
@@ -57,7 +64,7 @@ def parse_clocks(text: str) -> ClockReading:
     """Read the answer of `CLOCK_SCRIPT`; unknown where no policy could be read."""
     found: dict[str, dict[str, str]] = {name: {} for name in FILES}
     for line in lines_of(text):
-        match = re.fullmatch(r"(policy\d+) (\w+) (\S.*)", line.strip())
+        match = re.fullmatch(r"(policy[0-9]{1,4}) (\w+) (\S.*)", line.strip())
         if match and match[2] in found:
             found[match[2]][match[1]] = match[3]
     max_khz = _khz(found["scaling_max_freq"])
@@ -71,7 +78,7 @@ def parse_clocks(text: str) -> ClockReading:
         max_khz=max_khz,
         hardware_max_khz=_khz(found["cpuinfo_max_freq"]),
         governors=found["scaling_governor"],
-        cpus={policy: tuple(map(int, re.findall(r"\d+", text))) for policy, text in found["related_cpus"].items()},
+        cpus={policy: _cpus(words) for policy, words in found["related_cpus"].items()},
     )
 
 
@@ -85,4 +92,10 @@ def capped(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
 
 
 def _khz(words: Mapping[str, str]) -> dict[str, int]:
-    return {policy: int(word) for policy, word in words.items() if word.isdigit() and int(word) > 0}
+    found = {policy: parse_whole(word) for policy, word in words.items()}
+    return {policy: khz for policy, khz in found.items() if khz is not None and 0 < khz <= MOST_KHZ}
+
+
+def _cpus(words: str) -> tuple[int, ...]:
+    found = (parse_whole(word) for word in words.split())
+    return tuple(dict.fromkeys(cpu for cpu in found if cpu is not None and 0 <= cpu < MOST_CPUS))

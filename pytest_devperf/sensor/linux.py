@@ -231,7 +231,8 @@ def _sorted(folder: Path, pattern: str) -> list[Path]:
 
 
 def _natural(path: Path) -> list[int | str]:
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)]
+    parts = re.split(r"([0-9]+)", path.name)
+    return [part if at % 2 == 0 else int(part) for at, part in enumerate(parts)]
 
 
 def _supply_files(folder: Path) -> dict[str, str]:

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.sensor.load import CpuTimes, read_cpu_times, read_ram_mb
 from pytest_devperf.sensor.supply import Supply
+from pytest_devperf.untrusted import parse_whole
 
 PRESSURE = b"com.apple.system.thermalpressurelevel"
 """Name of the system's thermal pressure notification; any user may read its state.
 
 Source: `OSThermalNotification.h`; 0 nominal, 1 moderate, 2 heavy, 3 trapping, 4 sleeping.
 """
+
+FULL_PCT = 100
 
 TIMEOUT_S = 5.0
 """Longest wait for `pmset`, which takes about 10 ms."""
@@ -33,8 +36,8 @@ def parse_therm(text: str) -> bool | None:
     >>> parse_therm("Note: No thermal warning level has been recorded\n") is None
     True
     """
-    limits = [int(value) for value in re.findall(r"CPU_(?:Speed|Scheduler)_Limit\s*=\s*(\d+)", text)]
-    return any(limit < 100 for limit in limits) if limits else None  # noqa: PLR2004 - percent
+    limits = [int(value) for value in re.findall(r"CPU_(?:Speed|Scheduler)_Limit[ \t]*=[ \t]*([0-9]{1,3})\b", text)]
+    return any(limit < FULL_PCT for limit in limits) if limits else None
 
 
 def parse_batt(text: str) -> Supply:
@@ -44,11 +47,14 @@ def parse_batt(text: str) -> Supply:
     True
     """
     source = re.search(r"drawing from '(AC|Battery|UPS) Power'", text)
-    battery = re.search(r"InternalBattery[^\n]*?(\d+)%;\s*([^;\n]*)", text)
+    line = next((line for line in text.splitlines() if "InternalBattery" in line), "")
+    before, percent, after = line.partition("%;")
+    level_pct = parse_whole(before.split()[-1]) if percent and before.split() else None
+    known = level_pct is not None and 0 <= level_pct <= FULL_PCT
     return Supply(
         state=None if source is None else "AC" if source[1] == "AC" else "battery",
-        battery_pct=float(battery[1]) if battery else None,
-        charging=battery[2].strip() in ("charging", "finishing charge") if battery else None,
+        battery_pct=float(level_pct) if known and level_pct is not None else None,
+        charging=after.partition(";")[0].strip() in ("charging", "finishing charge") if known else None,
     )
 
 
@@ -58,7 +64,7 @@ def parse_power_mode(text: str) -> str | None:
     >>> parse_power_mode(" standby              1\n lowpowermode         1\n")
     'low-power'
     """
-    found = re.search(r"^\s*(?:lowpowermode|powermode)\s+(\d)", text, re.MULTILINE)
+    found = re.search(r"^[ \t]*(?:lowpowermode|powermode)[ \t]+([0-9])", text, re.MULTILINE)
     return {"0": "automatic", "1": "low-power", "2": "high-power"}.get(found[1]) if found else None
 
 

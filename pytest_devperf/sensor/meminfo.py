@@ -13,9 +13,9 @@ TOTALS = (
     # Android 11 and later, one line of the App Summary.
     r"TOTAL PSS:\s*(?P<pss>[\d,]+)(?:\s+TOTAL RSS:\s*(?P<rss>[\d,]+))?(?:\s+TOTAL SWAP[^:\n]*:\s*(?P<swap>[\d,]+))?",
     # Android 6 to 10.
-    r"^\s*TOTAL:\s*(?P<pss>[\d,]+)(?:\s+TOTAL SWAP[^:\n]*:\s*(?P<swap>[\d,]+))?",
+    r"^[ \t]*TOTAL:\s*(?P<pss>[\d,]+)(?:\s+TOTAL SWAP[^:\n]*:\s*(?P<swap>[\d,]+))?",
     # The table, all that native processes have: its first column is the proportional size.
-    r"^\s*TOTAL\s+(?P<pss>[\d,]+)\b",
+    r"^[ \t]*TOTAL\s+(?P<pss>[\d,]+)\b",
 )
 """Where the sum stands, best first. Source: AOSP ActivityThread.dumpMemInfoTable."""
 

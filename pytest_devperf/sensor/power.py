@@ -34,8 +34,10 @@ def parse_power(text: str) -> PowerReading:
         AOSP PowerManagerService.dumpInternal; the battery saver was `mLowPowerModeEnabled` before Android 9.
     """
     refused = refusal(text)
-    wakefulness = re.search(r"^\s*mWakefulness=(\w+)", text, re.MULTILINE)
-    saver = re.search(r"^\s*(?:mSettingBatterySaverEnabled|mLowPowerModeEnabled)=\s*(true|false)", text, re.MULTILINE)
+    wakefulness = re.search(r"^[ \t]*mWakefulness=(\w{1,40})\b", text, re.MULTILINE)
+    saver = re.search(
+        r"^[ \t]*(?:mSettingBatterySaverEnabled|mLowPowerModeEnabled)=[ \t]*(true|false)", text, re.MULTILINE
+    )
     if wakefulness is None and saver is None:
         return PowerReading(state="unknown", why=refused or raw_words(text))
     return PowerReading(

@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 
 from pytest_devperf.sensor.load import CpuTimes
+from pytest_devperf.untrusted import MOST_DIGITS, parse_number, parse_whole
+
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
+"""At most 64 bits."""
+
+_FULL_PCT = 100.0
 
 
 def parse_cpu_times(text: str) -> CpuTimes | None:
@@ -19,15 +25,17 @@ def parse_cpu_times(text: str) -> CpuTimes | None:
     words = text.split("\n", 1)[0].split()
     if len(words) < 5 or words[0] != "cpu":  # noqa: PLR2004 - "cpu" and user, nice, system, idle
         return None
-    ticks = [int(word) for word in words[1:9]]
+    ticks = [count for count in map(parse_whole, words[1:9]) if count is not None]
+    if len(ticks) < len(words[1:9]):
+        return None
     total, idle = sum(ticks), sum(ticks[3:5])
     return CpuTimes(busy=total - idle, total=total)
 
 
 def parse_free_ram_mb(text: str) -> float | None:
     """Read `MemAvailable` of `/proc/meminfo` in MB (10^6 bytes)."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) * 1024 / 1e6 if found else None
+    size_bytes = parse_status_bytes(text, "MemAvailable")
+    return None if size_bytes is None else size_bytes / 1e6
 
 
 def parse_pressure_pct(text: str) -> float | None:
@@ -36,19 +44,18 @@ def parse_pressure_pct(text: str) -> float | None:
     Source:
         Linux Documentation/accounting/psi.rst.
     """
-    found = re.search(r"^some avg10=([\d.]+)", text)
-    return float(found[1]) if found else None
+    found = re.match(r"some avg10=(\S{1,20})\s", text)
+    percent = parse_number(found[1]) if found else None
+    return percent if percent is not None and 0 <= percent <= _FULL_PCT else None
 
 
 def parse_status_bytes(text: str, key: str) -> int | None:
-    """Read one size (`VmRSS`, `VmHWM`) of `/proc/PID/status` in bytes; None for a process that is gone."""
-    found = re.search(rf"^{key}:\s+(\d+) kB", text, re.MULTILINE)
+    """Read one size in bytes of `/proc/PID/status` (`VmRSS`) or `/proc/meminfo`; None if there is no such line."""
+    found = re.search(rf"^{key}:[ \t]+([0-9]{{1,{MOST_DIGITS}}}) kB", text, re.MULTILINE)
     return int(found[1]) * 1024 if found else None
 
 
 def parse_count(text: str | None) -> int | None:
     """Read a file that holds one whole number, decimal or with a leading 0x."""
-    try:
-        return int(text.strip(), 0) if text else None
-    except ValueError:
-        return None
+    word = (text or "").strip()
+    return int(word, 16) if _HEXADECIMAL.fullmatch(word) else parse_whole(word)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_devperf.untrusted import parse_whole
+
+FULL_PCT = 100
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supply:
@@ -33,7 +37,8 @@ def parse_supply(supplies: Sequence[Mapping[str, str]]) -> Supply:
     state = "AC" if any(mains) else None
     if state is None and batteries:
         state = "battery" if "Discharging" in statuses or mains else "AC"
-    levels = [float(battery["capacity"]) for battery in batteries if battery.get("capacity", "").isdigit()]
+    capacities = [parse_whole(battery.get("capacity")) for battery in batteries]
+    levels = [float(level) for level in capacities if level is not None and 0 <= level <= FULL_PCT]
     return Supply(
         state=state,
         battery_pct=min(levels, default=None),

@@ -51,8 +51,11 @@ NAMES = (
 The names are those of Qualcomm, Tensor, MediaTek and Samsung dumps; a `TYPE_` before it is left out.
 """
 
-ENTRY = re.compile(r"\s*Temperature\{mValue=([^,}]*), mType=(-?\d+), mName=(.*), mStatus=(-?\d+)\}")
-COOLING = re.compile(r"\s*CoolingDevice\{mValue=(-?\d+), mType=(-?\d+), mName=(.*)\}")
+WHOLE = r"-?[0-9]{1,18}"
+"""A whole number that fits into 64 bits."""
+
+ENTRY = re.compile(rf"\s*Temperature\{{mValue=([^,}}]*), mType=({WHOLE}), mName=(.*), mStatus=({WHOLE})\}}")
+COOLING = re.compile(rf"\s*CoolingDevice\{{mValue=({WHOLE}), mType=({WHOLE}), mName=(.*)\}}")
 """One line each. Source: AOSP android.os.Temperature and android.os.CoolingDevice, toString()."""
 
 CURRENT = "Current temperatures from HAL:"
@@ -161,7 +164,7 @@ def _flag(lines: Sequence[str], key: str) -> bool | None:
 
 def _status(lines: Sequence[str]) -> int | None:
     for line in lines:
-        found = re.fullmatch(r"\s*Thermal Status:\s*(\d+)", line)
+        found = re.fullmatch(r"\s*Thermal Status:\s*([0-9]{1,3})", line)
         if found:
             return int(found[1])
     return None

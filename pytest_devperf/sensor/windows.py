@@ -75,9 +75,9 @@ def engine_util_pct(instances: Iterable[tuple[str, float]]) -> float | None:
     """
     engines: dict[str, float] = {}
     for name, value in instances:
-        found = re.search(r"luid_.*_eng_\d+", name)
-        if found:
-            engines[found[0]] = engines.get(found[0], 0.0) + value
+        engine = name[name.find("luid_") :].partition("_engtype_")[0]
+        if engine.startswith("luid_") and "_eng_" in engine:
+            engines[engine] = engines.get(engine, 0.0) + value
     return min(100.0, max(engines.values())) if engines else None
 
 

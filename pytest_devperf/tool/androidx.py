@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.reading import NS_PER_MS, NS_PER_US, durations_ns, guarded, json_in, output_of, refuse
+from pytest_devperf.tool.reading import (
+    NS_PER_MS,
+    NS_PER_US,
+    distinct,
+    durations_ns,
+    guarded,
+    json_in,
+    output_of,
+    refuse,
+)
 
 TOOL = "androidx"
 
@@ -33,24 +42,31 @@ def parse_androidx(text: str) -> Output:
     benchmarks = found.get("benchmarks") if isinstance(found, dict) else None
     if not benchmarks:
         refuse(TOOL, "holds no benchmark", text, NEXT_STEP)
-    count = Counter(str(row.get("name")) for row in benchmarks)
-    series: dict[str, tuple[float, ...]] = {}
+    names: list[str] = []
+    series: list[tuple[float, ...]] = []
     values: dict[str, Value] = {}
-    for row in benchmarks:
-        name = str(row.get("name"))
-        if count[name] > 1:
-            name = f"{str(row.get('className', '')).rpartition('.')[2]}.{name}"
+    for name, row in zip(_names(benchmarks), benchmarks, strict=True):
         for metric, runs in _metrics(row):
             stem, unit = _unit(metric)
-            full = name if stem == MAIN else f"{name}.{stem}"
             if unit in TIMES_NS:
-                series[full] = durations_ns(runs, TIMES_NS[unit], TOOL, text)
+                names.append(name if stem == MAIN else f"{name}.{stem}")
+                series.append(durations_ns(runs, TIMES_NS[unit], TOOL, text))
             else:
                 middle = float(sorted(runs)[len(runs) // 2])
                 values[f"{name}.{metric}"] = Value(value=middle, unit=UNITS.get(unit, "1"))
     if not series and not values:
         refuse(TOOL, "holds no run", text, NEXT_STEP)
-    return output_of(series, values)
+    return output_of(names, series, values)
+
+
+def _names(benchmarks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name each benchmark; those of one name by their class too, and those of one class by a number."""
+    names = [str(row.get("name")) for row in benchmarks]
+    count = Counter(names)
+    classes = [str(row.get("className", "")).rpartition(".")[2] for row in benchmarks]
+    return distinct(
+        f"{of_class}.{name}" if count[name] > 1 else name for name, of_class in zip(names, classes, strict=True)
+    )
 
 
 def _metrics(row: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.reading import BYTES_PER_MB, NS_PER_US, NUMBER, durations_ns, refuse
+from pytest_devperf.tool.reading import (
+    BYTES_PER_MB,
+    NS_PER_MS,
+    NS_PER_US,
+    NUMBER,
+    durations_ns,
+    other_time_ns,
+    peak_bytes,
+    refuse,
+)
 
 TOOL = "benchmark_model"
 
@@ -18,7 +27,8 @@ Source:
     `Init: …, First inference: …, Warmup (avg): …, Inference (avg): …`.
 """
 
-FIELD = re.compile(rf"([A-Za-z][A-Za-z ]*(?:\(avg\))?): ({NUMBER})")
+FIELD = re.compile(rf"({NUMBER})")
+"""What stands behind a field's name; a unit may follow it."""
 
 AVERAGE = ("Inference (avg)", "Inference", "no stats")
 """Names of the average over the recorded runs, newest first."""
@@ -39,25 +49,28 @@ def parse_benchmark_model(text: str) -> Output:
     """
     lines = TIMINGS.findall(text)
     # The last line counts: a log may still hold an earlier run.
-    fields = {name.strip(): float(value) for name, value in FIELD.findall(lines[-1])} if lines else {}
+    fields = _fields(lines[-1]) if lines else {}
     average = next((fields[name] for name in AVERAGE if name in fields), None)
     if average is None:
         refuse(TOOL, "has no line 'Inference timings in us:'", text, "see that it found its --graph and ran to its end")
-    values = {}
-    if "First inference" in fields:
-        values["first_inference"] = Value(value=fields["First inference"] / NS_PER_US, unit="ms")
+    first_ns = other_time_ns(fields.get("First inference"), NS_PER_US)
     return Output(
         samples_ns=durations_ns([average], NS_PER_US, TOOL, text),
-        load_ns=fields["Init"] * NS_PER_US if "Init" in fields else None,
-        values=values,
+        load_ns=other_time_ns(fields.get("Init"), NS_PER_US),
+        values={} if first_ns is None else {"first_inference": Value(value=first_ns / NS_PER_MS, unit="ms")},
         peak_bytes=_peak_bytes(text),
     )
 
 
+def _fields(line: str) -> dict[str, float]:
+    """Read `Init: 912, First inference: 1404, …`, in microseconds."""
+    pairs = (part.partition(": ")[::2] for part in line.split(","))
+    found = ((name.strip(), FIELD.match(value.strip())) for name, value in pairs)
+    return {name: float(number[1]) for name, number in found if number is not None}
+
+
 def _peak_bytes(text: str) -> int | None:
-    """Take the peak; a zero is what the tool prints where it cannot know."""
-    for spelling in PEAK:
-        found = spelling.findall(text)
-        if found and float(found[-1]) > 0:
-            return round(float(found[-1]) * BYTES_PER_MB)
-    return None
+    """Read the peak in the first spelling that holds one."""
+    printed = (spelling.findall(text) for spelling in PEAK)
+    peaks = (peak_bytes(float(found[-1]), BYTES_PER_MB) for found in printed if found)
+    return next((peak for peak in peaks if peak is not None), None)

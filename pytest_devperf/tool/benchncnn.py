@@ -9,8 +9,11 @@ from pytest_devperf.tool.reading import NS_PER_MS, NUMBER, durations_ns, output_
 
 TOOL = "benchncnn"
 
-LINE = re.compile(rf"^\s*(\S.*?)\s+min =\s*{NUMBER}\s+max =\s*{NUMBER}\s+avg =\s*({NUMBER})\s*$", re.MULTILINE)
-"""A network's line, in ms. Source: ncnn/benchmark/benchncnn.cpp, the `fprintf` at the end of benchmark()."""
+FIRST = " min ="
+"""What stands behind a network's name."""
+
+TIMES = re.compile(rf"\s*{NUMBER}\s+max =\s*{NUMBER}\s+avg =\s*({NUMBER})\s*")
+"""The rest of the line, in ms. Source: ncnn/benchmark/benchncnn.cpp, the `fprintf` at the end of benchmark()."""
 
 HEAD = "loop_count ="
 """What each run prints first."""
@@ -24,12 +27,14 @@ def parse_benchncnn(text: str) -> Output:
     """
     # The last run counts: a log may hold an earlier one, of other networks.
     run = text[max(0, text.rfind(HEAD)) :]
-    series = {name: durations_ns([float(average)], NS_PER_MS, TOOL, text) for name, average in LINE.findall(run)}
-    if not series:
+    parts = (line.rpartition(FIRST) for line in run.splitlines())
+    lines = [(name.strip(), times) for name, _, rest in parts if name.strip() and (times := TIMES.fullmatch(rest))]
+    if not lines:
         refuse(
             TOOL,
             "has no line 'NAME min = … max = … avg = …'",
             text,
             "see that it ran, and that its .param files lie beside it",
         )
-    return output_of(series)
+    averages = [durations_ns([float(times[1])], NS_PER_MS, TOOL, text) for _, times in lines]
+    return output_of([name for name, _ in lines], averages)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from pytest_devperf.tool.output import Output
-from pytest_devperf.tool.reading import NS_PER_MS, NUMBER, durations_ns, refuse
+from pytest_devperf.tool.reading import NS_PER_MS, NUMBER, durations_ns, other_time_ns, refuse
 
 TOOL = "executor_runner"
 
-ITERATION = re.compile(rf"Iteration \d+ of \d+: ({NUMBER}) ms")
-TOTAL = re.compile(rf"Model executed successfully (\d+) time\(s\) in ({NUMBER}) ms\.?")
+ITERATION = re.compile(rf"Iteration [0-9]+ of [0-9]+: ({NUMBER}) ms")
+TOTAL = re.compile(rf"Model executed successfully ([0-9]+) time\(s\) in ({NUMBER}) ms\.?")
 LOADED = re.compile(rf"Model loaded in ({NUMBER}) ms")
 """Lines of the log. Source: executorch/examples/portable/executor_runner/executor_runner.cpp, its ET_LOG calls."""
 
@@ -32,11 +32,11 @@ def parse_executor_runner(text: str) -> Output:
     # A log may hold earlier runs: the last one begins where the one before it ended.
     run = text[ends[-2].end() if len(ends) > 1 else 0 : ends[-1].end()]
     iterations = [float(time) for time in ITERATION.findall(run)]
-    count, total = int(ends[-1][1]), float(ends[-1][2])
+    count, total = float(ends[-1][1]), float(ends[-1][2])
     if not iterations and count > 0:
         iterations = [total / count]
     loaded = LOADED.findall(run)
     return Output(
         samples_ns=durations_ns(iterations, NS_PER_MS, TOOL, text),
-        load_ns=float(loaded[-1]) * NS_PER_MS if loaded else None,
+        load_ns=other_time_ns(float(loaded[-1]), NS_PER_MS) if loaded else None,
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_devperf.metric import is_recorded_value
 from pytest_devperf.tool.output import Output, Value
 from pytest_devperf.tool.reading import (
     NS_PER_MS,
     NS_PER_S,
     NS_PER_US,
+    distinct,
     durations_ns,
     guarded,
     json_in,
@@ -45,16 +47,34 @@ def parse_google_benchmark(text: str) -> Output:
         if row.get("error_occurred"):
             why = row.get("error_message") or "no message"
             refuse(TOOL, f"says that {row.get('name')} failed: {why}", text, "mend that benchmark or filter it out")
+    ran = [row for row in rows if not row.get("skipped")]
+    if not ran:
+        why = rows[0].get("skip_message") or "no message"
+        refuse(TOOL, f"says that every benchmark was skipped: {why}", text, "filter another one in")
     # With only aggregates reported, the median of the repetitions is all there is.
-    taken = [row for row in rows if not _is_aggregate(row)] or [row for row in rows if _is_median(row)]
+    taken = [row for row in ran if not _is_aggregate(row)] or [row for row in ran if _is_median(row)]
     if not taken:
         refuse(TOOL, "has aggregates alone, and no median", text, "leave --benchmark_report_aggregates_only out")
-    series: dict[str, tuple[float, ...]] = {}
-    for row in taken:
-        name = row.get("run_name") or row["name"]
-        unit_ns = UNITS_NS.get(row.get("time_unit", "ns"), 1)
-        series[name] = series.get(name, ()) + durations_ns([row.get("real_time")], unit_ns, TOOL, text)
-    return output_of(series, _rates(taken, single=len(series) == 1))
+    names, repetitions = _by_benchmark(taken)
+    series = [tuple(time for row in rows for time in _real_ns(row, text)) for rows in repetitions]
+    return output_of(names, series, _rates(names, repetitions))
+
+
+def _by_benchmark(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Mapping[str, Any]]]]:
+    """Put the repetitions of each benchmark together, and name it; two of one name are told apart by a number."""
+    found: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        # Versions before 1.5.3 write no index, and nothing tells a repetition from another benchmark of its name.
+        indices = (row.get("family_index"), row.get("per_family_instance_index"))
+        found.setdefault((str(row.get("run_name") or row["name"]), *map(str, indices)), []).append(row)
+    return distinct(str(name) for name, *_ in found), list(found.values())
+
+
+def _real_ns(row: Mapping[str, Any], text: str) -> tuple[float, ...]:
+    unit = str(row.get("time_unit", "ns"))
+    if unit not in UNITS_NS:
+        refuse(TOOL, f"counts in {unit!r}", text, f"use one of {', '.join(UNITS_NS)}")
+    return durations_ns([row.get("real_time")], UNITS_NS[unit], TOOL, text)
 
 
 def _is_aggregate(row: Mapping[str, Any]) -> bool:
@@ -69,12 +89,12 @@ def _is_median(row: Mapping[str, Any]) -> bool:
     return row.get("aggregate_name") == "median" or str(row.get("name", "")).endswith("_median")
 
 
-def _rates(rows: list[dict[str, Any]], *, single: bool) -> dict[str, Value]:
+def _rates(names: Sequence[str], repetitions: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Value]:
     """Take the rates of the last repetition of each benchmark."""
     values = {}
-    for row in rows:
+    for benchmark, rows in zip(names, repetitions, strict=True):
         for key, (name, unit) in RATES.items():
-            if isinstance(row.get(key), (int, float)):
-                full = name if single else f"{row.get('run_name') or row['name']}.{name}"
-                values[full] = Value(value=float(row[key]), unit=unit, better="higher")
+            if is_recorded_value(rows[-1].get(key)):
+                full = name if len(names) == 1 else f"{benchmark}.{name}"
+                values[full] = Value(value=float(rows[-1][key]), unit=unit, better="higher")
     return values

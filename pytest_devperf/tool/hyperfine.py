@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pytest_devperf.tool.output import Output
-from pytest_devperf.tool.reading import NS_PER_S, durations_ns, guarded, json_in, refuse
+from pytest_devperf.tool.reading import NS_PER_S, distinct, durations_ns, guarded, json_in, peak_bytes, refuse
 
 TOOL = "hyperfine"
 
@@ -21,14 +25,22 @@ def parse_hyperfine(text: str) -> Output:
     results = found.get("results") if isinstance(found, dict) else None
     if not results:
         refuse(TOOL, "holds no result", text, NEXT_STEP)
-    series: dict[str, tuple[float, ...]] = {}
+    series = []
     for result in results:
-        command = str(result.get("command"))
         # A run ended by a signal has no exit code.
         if any(code != 0 for code in result.get("exit_codes") or ()):
-            refuse(TOOL, f"says that {command!r} failed in one of its runs", text, "mend the command")
-        series[command] = durations_ns(result.get("times") or [result.get("mean")], NS_PER_S, TOOL, text)
+            refuse(TOOL, f"says that {result.get('command')!r} failed in one of its runs", text, "mend the command")
+        series.append(durations_ns(result.get("times") or [result.get("mean")], NS_PER_S, TOOL, text))
     if len(results) > 1:
-        return Output(series_ns=series)
-    peaks = [size for size in results[0].get("memory_usage_byte") or () if size]
-    return Output(samples_ns=series[str(results[0].get("command"))], peak_bytes=max(peaks) if peaks else None)
+        return Output(series_ns=dict(zip(_names(results), series, strict=True)))
+    return Output(samples_ns=series[0], peak_bytes=peak_bytes(max(results[0].get("memory_usage_byte") or [0])))
+
+
+def _names(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name each result by its command; those of one command by their parameters too, else by a number."""
+    names = [str(result.get("command")) for result in results]
+    count = Counter(names)
+    scans = [", ".join(f"{key}={value}" for key, value in (each.get("parameters") or {}).items()) for each in results]
+    return distinct(
+        f"{name} ({scan})" if count[name] > 1 and scan else name for name, scan in zip(names, scans, strict=True)
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Any
 
 from pytest_devperf.errors import CaseError
+from pytest_devperf.metric import is_duration_ns, is_recorded_value, is_size_bytes
 from pytest_devperf.tool.output import Output, Value
 from pytest_devperf.tool.reading import refuse
+from pytest_devperf.untrusted import parse_json, parse_whole, shown
 
 LINES_NEXT = "print one whole number of ns per line, or name another reader with read="
 JSON_NEXT = 'print one JSON object per line: {"ns": 1200}'
@@ -23,14 +23,15 @@ def parse_lines(text: str) -> Output:
     Raises:
         CaseError: A line is anything else, or there is none.
     """
-    samples_ns: list[int] = []
+    samples_ns: list[float] = []
     for number, line in enumerate(text.splitlines(), start=1):
         word = line.strip()
         if not word:
             continue
-        if not (word.isascii() and word.isdigit()):
-            refuse("the command", f"has no number in line {number}: {word[:80]!r}", text, LINES_NEXT)
-        samples_ns.append(int(word))
+        sample_ns = parse_whole(word)
+        if not is_duration_ns(sample_ns):
+            refuse("the command", f"has no duration in line {number}: {word[:80]!r}", text, LINES_NEXT)
+        samples_ns.append(sample_ns)
     if not samples_ns:
         refuse("the command", "has no line", text, LINES_NEXT)
     return Output(samples_ns=tuple(samples_ns))
@@ -44,26 +45,29 @@ def parse_json_lines(text: str) -> Output:
     `{"peak_bytes": 4096}` the peak memory. Objects with none of these keys are skipped.
 
     Raises:
-        CaseError: A line that begins with a brace is no JSON object, or a number is none.
+        CaseError: A line that begins with a brace is no JSON object, or a number is none or absurd.
     """
     samples_ns: list[float] = []
     series_ns: dict[str, list[float]] = {}
     values: dict[str, Value] = {}
-    single: dict[str, float] = {}
+    load_ns: float | None = None
+    peak_bytes: int | None = None
     for number, entry in _objects(text):
         if "ns" in entry:
             into = series_ns.setdefault(str(entry["metric"]), []) if "metric" in entry else samples_ns
-            into.append(_number(entry, "ns", number))
+            into.append(_duration_ns(entry, "ns", number))
         elif "metric" in entry:
             values[str(entry["metric"])] = _value(entry, number)
-        single.update({key: _number(entry, key, number) for key in ("load_ns", "peak_bytes") if key in entry})
-    peak = single.get("peak_bytes")
+        if "load_ns" in entry:
+            load_ns = _duration_ns(entry, "load_ns", number)
+        if "peak_bytes" in entry:
+            peak_bytes = _size_bytes(entry, "peak_bytes", number)
     return Output(
         samples_ns=tuple(samples_ns),
-        load_ns=single.get("load_ns"),
+        load_ns=load_ns,
         series_ns={name: tuple(series) for name, series in series_ns.items()},
         values=values,
-        peak_bytes=None if peak is None else int(peak),
+        peak_bytes=peak_bytes,
     )
 
 
@@ -73,21 +77,34 @@ def _objects(text: str) -> list[tuple[int, dict[str, Any]]]:
         if not line.lstrip().startswith("{"):
             continue
         try:
-            found.append((number, json.loads(line)))
+            found.append((number, parse_json(line)))
         except ValueError:
             refuse("the command", f"has no JSON object in line {number}", text, JSON_NEXT)
     return found
 
 
-def _number(entry: dict[str, Any], key: str, line: int) -> float:
+def _duration_ns(entry: dict[str, Any], key: str, line: int) -> float:
     value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise CaseError(f"line {line}: {key!r} is {value!r}", "it takes a finite number")
+    if not is_duration_ns(value):
+        raise _wrong(entry, key, line, "it takes a finite number of ns above zero")
     return value
 
 
+def _size_bytes(entry: dict[str, Any], key: str, line: int) -> int:
+    value = entry.get(key)
+    if not is_size_bytes(value):
+        raise _wrong(entry, key, line, "it takes a finite number of bytes")
+    return int(value)
+
+
 def _value(entry: dict[str, Any], line: int) -> Value:
-    better = entry.get("better", "lower")
+    value, better = entry.get("value"), entry.get("better", "lower")
     if better not in ("lower", "higher"):
-        raise CaseError(f"line {line}: 'better' is {better!r}", "it is 'lower' or 'higher'")
-    return Value(value=_number(entry, "value", line), unit=str(entry.get("unit") or ""), better=better)
+        raise _wrong(entry, "better", line, "it is 'lower' or 'higher'")
+    if not is_recorded_value(value):
+        raise _wrong(entry, "value", line, "it takes a finite number")
+    return Value(value=value, unit=str(entry.get("unit") or ""), better=better)
+
+
+def _wrong(entry: dict[str, Any], key: str, line: int, next_step: str) -> CaseError:
+    return CaseError(f"line {line}: {key!r} is {shown(entry.get(key))}", next_step)

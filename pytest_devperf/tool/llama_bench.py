@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
+from pytest_devperf.metric import is_recorded_value
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.reading import durations_ns, guarded, json_in, output_of, refuse
+from pytest_devperf.tool.reading import distinct, durations_ns, guarded, json_in, output_of, refuse
+from pytest_devperf.untrusted import parse_json
 
 TOOL = "llama-bench"
 
@@ -23,17 +25,17 @@ def parse_llama_bench(text: str) -> Output:
         CaseError: There is no whole JSON of tests.
     """
     tests = _tests(text)
-    series: dict[str, tuple[float, ...]] = {}
+    names = distinct(map(_name, tests))
+    series = []
     values = {}
-    for test in tests:
+    for name, test in zip(names, tests, strict=True):
         if "avg_ns" not in test and "samples_ns" not in test:
             refuse(TOOL, "holds JSON without 'samples_ns'", text, NEXT_STEP)
-        name = _name(test, series)
-        series[name] = durations_ns(test.get("samples_ns") or [test.get("avg_ns")], 1, TOOL, text)
-        if isinstance(test.get("avg_ts"), (int, float)):
+        series.append(durations_ns(test.get("samples_ns") or [test.get("avg_ns")], 1, TOOL, text))
+        if is_recorded_value(test.get("avg_ts")):
             rate = "tokens_per_s" if len(tests) == 1 else f"{name}.tokens_per_s"
             values[rate] = Value(value=float(test["avg_ts"]), unit="1/s", better="higher")
-    return output_of(series, values)
+    return output_of(names, series, values)
 
 
 def _tests(text: str) -> list[dict[str, Any]]:
@@ -43,17 +45,13 @@ def _tests(text: str) -> list[dict[str, Any]]:
         return found
     lines = [line for line in text.splitlines() if line.startswith("{")]
     try:
-        return [json.loads(line) for line in lines]
-    except json.JSONDecodeError:
+        return [parse_json(line) for line in lines]
+    except ValueError:
         refuse(TOOL, "holds a line of JSON that is cut off", text, NEXT_STEP)
 
 
-def _name(test: dict[str, Any], taken: dict[str, tuple[float, ...]]) -> str:
-    """Name a test; the same test of another setting gets a number behind it."""
+def _name(test: Mapping[str, Any]) -> str:
+    """Name a test as llama-bench does; the same test of another setting has the same name."""
     prompt, generated, depth = (int(test.get(key) or 0) for key in ("n_prompt", "n_gen", "n_depth"))
     parts = [f"pp{prompt}"] * bool(prompt) + [f"tg{generated}"] * bool(generated)
-    name = ("+".join(parts) or "test") + (f" @ d{depth}" if depth else "")
-    number = 2
-    while name in taken:
-        name, number = f"{name.partition(' #')[0]} #{number}", number + 1
-    return name
+    return ("+".join(parts) or "test") + (f" @ d{depth}" if depth else "")

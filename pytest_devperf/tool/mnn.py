@@ -9,8 +9,14 @@ from pytest_devperf.tool.reading import NS_PER_MS, NUMBER, durations_ns, output_
 
 TOOL = "mnn"
 
-LINE = re.compile(rf"\[ [-+] \] (\S.*?)\s+max =\s*{NUMBER} ?ms\s+min =\s*{NUMBER} ?ms\s+avg =\s*({NUMBER}) ?ms")
-"""A model's line; old versions write `ms` without a blank. Source: MNN/benchmark/benchmark.cpp, displayStats()."""
+FIRST = " max ="
+"""What stands behind a model's name."""
+
+NAME = re.compile(r"\[ [-+] \] (?P<name>.*)")
+"""What precedes it, behind whatever a log puts before the line."""
+
+TIMES = re.compile(rf"\s*{NUMBER} ?ms\s+min =\s*{NUMBER} ?ms\s+avg =\s*({NUMBER}) ?ms")
+"""The rest; old versions write `ms` without a blank. Source: MNN/benchmark/benchmark.cpp, displayStats()."""
 
 HEAD = "Benchmarking..."
 """What each run prints first."""
@@ -24,12 +30,12 @@ def parse_mnn(text: str) -> Output:
     """
     # The last run counts: a log may hold an earlier one, of other models.
     run = text[max(0, text.rfind(HEAD)) :]
-    series = {
-        name.removesuffix(".mnn"): durations_ns([float(average)], NS_PER_MS, TOOL, text)
-        for name, average in LINE.findall(run)
-    }
-    if not series:
+    parts = (line.partition(FIRST) for line in run.splitlines())
+    found = ((NAME.search(head), TIMES.match(rest)) for head, _, rest in parts)
+    lines = [(named["name"].strip(), times) for named, times in found if named and times and named["name"].strip()]
+    if not lines:
         refuse(
             TOOL, "has no line '[ - ] NAME max = … min = … avg = …'", text, "see that its folder of models isn't empty"
         )
-    return output_of(series)
+    averages = [durations_ns([float(times[1])], NS_PER_MS, TOOL, text) for _, times in lines]
+    return output_of([name.removesuffix(".mnn") for name, _ in lines], averages)

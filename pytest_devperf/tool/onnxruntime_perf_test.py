@@ -5,12 +5,21 @@ from __future__ import annotations
 import re
 
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.reading import NS_PER_MS, NS_PER_S, NUMBER, durations_ns, refuse
+from pytest_devperf.tool.reading import (
+    NS_PER_MS,
+    NS_PER_S,
+    NUMBER,
+    durations_ns,
+    other_time_ns,
+    peak_bytes,
+    refuse,
+)
+from pytest_devperf.untrusted import parse_number, parse_whole
 
 TOOL = "onnxruntime_perf_test"
 
-ROW = re.compile(rf"^[^,\n]*,\s*({NUMBER}),\s*(\d+),\s*-?\d+,\s*(\d+)\s*$", re.MULTILINE)
-"""A row of the result file: model, seconds, peak working set, CPU use, number of the run.
+CELLS = 5
+"""Cells of a row of the result file: model, seconds, peak working set, CPU use, number of the run.
 
 Source:
     onnxruntime/test/perftest/performance_runner.cc, PerformanceResult::DumpToFile.
@@ -19,7 +28,7 @@ Source:
 AVERAGE = re.compile(rf"Average inference time cost(?: total)?:\s*({NUMBER}) ms")
 SESSION = re.compile(rf"Session creation time cost:\s*({NUMBER}) s")
 FIRST = re.compile(rf"First inference time cost:\s*({NUMBER}) ms")
-PEAK = re.compile(r"Peak working set size:\s*(\d+)")
+PEAK = re.compile(r"Peak working set size:\s*([0-9]+)")
 
 
 def parse_onnxruntime_perf_test(text: str) -> Output:
@@ -42,20 +51,27 @@ def parse_onnxruntime_perf_test(text: str) -> Output:
             "see that the model loads, or print its result file too",
         )
     session, first = SESSION.findall(text), FIRST.findall(text)
-    peaks = [int(size) for size in PEAK.findall(text)] or [size for _, size in rows]
+    first_ns = other_time_ns(float(first[-1]), NS_PER_MS) if first else None
+    peaks = [float(size) for size in PEAK.findall(text)] or [size for _, size in rows]
     return Output(
         samples_ns=samples,
-        load_ns=float(session[-1]) * NS_PER_S if session else None,
-        values={"first_inference": Value(value=float(first[-1]), unit="ms")} if first else {},
-        peak_bytes=peaks[-1] if peaks and peaks[-1] > 0 else None,
+        load_ns=other_time_ns(float(session[-1]), NS_PER_S) if session else None,
+        values={} if first_ns is None else {"first_inference": Value(value=first_ns / NS_PER_MS, unit="ms")},
+        peak_bytes=peak_bytes(peaks[-1]) if peaks else None,
     )
 
 
 def _newest_rows(text: str) -> list[tuple[float, int]]:
     """Take (seconds, peak bytes) of the last run of the tool: its file is only ever appended to."""
     rows: list[tuple[float, int]] = []
-    for seconds, peak, number in ROW.findall(text):
-        if int(number) == 0:
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split(",")]
+        if len(cells) != CELLS:
+            continue
+        seconds, (peak, cpu_pct, number) = parse_number(cells[1]), map(parse_whole, cells[2:])
+        if seconds is None or peak is None or cpu_pct is None or number is None:
+            continue
+        if number == 0:
             rows = []
-        rows.append((float(seconds), int(peak)))
+        rows.append((seconds, peak))
     return rows

@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_devperf.errors import CaseError
+from pytest_devperf.metric import is_duration_ns, is_recorded_value, is_size_bytes
 from pytest_devperf.tool.output import Output
 from pytest_devperf.tool.reading import refuse
+from pytest_devperf.untrusted import shown
 
 Reader = Callable[[str], Output]
 
@@ -87,11 +89,27 @@ def parse_output(text: str, read: str | Callable[[str], Any], units: Mapping[str
         refuse("the command", f"cannot be read by {name} ({type(error).__name__}: {error})", text, "mend the reader")
     if not (output.samples_ns or output.series_ns or output.values):
         refuse("the command", "holds no duration and no value", text, "look at what it printed")
+    absurd = next(_absurd(output), None)
+    if absurd is not None:
+        refuse("the command", f"holds {absurd}, which nothing measures", text, "look at its unit, and at the reader")
     values = {
         name: value if value.unit else replace(value, unit=(units or {}).get(name, NO_UNIT))
         for name, value in output.values.items()
     }
     return replace(output, values=values)
+
+
+def _absurd(output: Output) -> Iterator[str]:
+    """Describe each number that cannot be a duration, a size or a value."""
+    for name, series in {"the samples": output.samples_ns, **output.series_ns}.items():
+        yield from (f"the duration {shown(time)} in {name}" for time in series if not is_duration_ns(time))
+    for name, each in output.values.items():
+        if not is_recorded_value(each.value):
+            yield f"the value {shown(each.value)} of {name}"
+    if output.load_ns is not None and not is_duration_ns(output.load_ns):
+        yield f"a load of {shown(output.load_ns)} ns"
+    if output.peak_bytes is not None and not is_size_bytes(output.peak_bytes):
+        yield f"a peak of {shown(output.peak_bytes)} bytes"
 
 
 def as_output(given: object) -> Output:

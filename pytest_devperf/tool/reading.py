@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, NoReturn
 
 from pytest_devperf.errors import CaseError
+from pytest_devperf.metric import is_duration_ns, is_size_bytes
 from pytest_devperf.tool.output import Output, Value
+from pytest_devperf.untrusted import excerpt, parse_json_at
 
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
@@ -24,8 +27,20 @@ LAST_LINES = 5
 LINE_WIDTH = 160
 """Characters of a line that are shown."""
 
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-"""A number as C++ streams and printf write it, `1.23e+06` too."""
+NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+"""A number as C++ streams and printf write it, `1.23e+06` too.
+
+No two repetitions that follow each other can match the same digits: `\\d+\\.?\\d*` takes quadratic time where no match
+follows.
+"""
+
+MOST_BEGINNINGS = 100
+"""Lines that may look like the beginning of a JSON document and be none: logs before a document have a few of them,
+and each costs a look at the whole text.
+"""
+
+_BEGINNING = re.compile(r"^[ \t]*(?=\{\s*[\"}]|\[\s*\{)", re.MULTILINE)
+"""Where a line begins with an object, or with a list of objects."""
 
 
 def refuse(tool: str, why: str, text: str, next_step: str) -> NoReturn:
@@ -43,7 +58,7 @@ def refuse(tool: str, why: str, text: str, next_step: str) -> NoReturn:
     lines = [line.rstrip()[:LINE_WIDTH] for line in text.splitlines() if line.strip()]
     shown = " | ".join(lines[-LAST_LINES:])
     ended = f"it ended with: {shown}" if shown else "it is empty"
-    raise CaseError(f"the output of {tool} {why} ({ended})", next_step)
+    raise CaseError(f"the output of {tool} {excerpt(why)} ({ended})", next_step)
 
 
 def guarded(tool: str, next_step: str) -> Callable[[Callable[[str], Output]], Callable[[str], Output]]:
@@ -54,7 +69,7 @@ def guarded(tool: str, next_step: str) -> Callable[[Callable[[str], Output]], Ca
         def parse_or_refuse(text: str) -> Output:
             try:
                 return parse(text)
-            except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+            except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError) as error:
                 refuse(tool, f"is shaped otherwise ({type(error).__name__}: {error})", text, next_step)
 
         return parse_or_refuse
@@ -68,45 +83,78 @@ def json_in(text: str, tool: str, next_step: str) -> Any:  # noqa: ANN401 - what
     Raises:
         CaseError: There is none, or it is cut off.
     """
-    decoder = json.JSONDecoder()
-    cut = False
-    at = 0
-    for line in text.splitlines(keepends=True):
-        start = at + len(line) - len(line.lstrip())
-        at += len(line)
-        if text[start : start + 1] not in ("{", "["):
-            continue
+    broken_at = 0
+    for tried, begins in enumerate(_BEGINNING.finditer(text)):
+        start = begins.end()
+        if start < broken_at:
+            continue  # it lies inside a document that breaks off further on
         try:
-            found, _ = decoder.raw_decode(text, start)
-        except json.JSONDecodeError:
-            cut = True
-            continue
-        if isinstance(found, dict) or (isinstance(found, list) and found and isinstance(found[0], dict)):
-            return found
-    refuse(tool, "holds JSON that is cut off or damaged" if cut else "holds no JSON", text, next_step)
+            return parse_json_at(text, start)[0]
+        except json.JSONDecodeError as error:
+            broken_at = max(error.pos, start + 1)
+        except ValueError:
+            broken_at = len(text)
+        if tried >= MOST_BEGINNINGS:
+            break
+    refuse(tool, "holds JSON that is cut off or damaged" if broken_at else "holds no JSON", text, next_step)
 
 
 def durations_ns(values: Iterable[object], unit_ns: float, tool: str, text: str) -> tuple[float, ...]:
-    """Turn a tool's durations into ns.
+    """Convert a tool's durations to ns.
 
     Raises:
-        CaseError: One is no number, NaN, zero or negative.
+        CaseError: One is no number, zero, negative, or longer than any iteration can take.
     """
     made = []
     for value in values:
         number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
         time_ns = number * unit_ns
-        if not 0 < time_ns < math.inf:
+        if not is_duration_ns(time_ns):
             refuse(
-                tool, f"holds the duration {value!r}", text, "a duration is a number above zero: measure more at once"
+                tool,
+                f"holds the duration {value!r}",
+                text,
+                "a duration is a number above zero: let each iteration do more, and check the unit",
             )
         made.append(time_ns)
     return tuple(made)
 
 
-def output_of(series: Mapping[str, tuple[float, ...]], values: Mapping[str, Value] | None = None) -> Output:
-    """Make an output of named series: a single one is the tool's samples, several keep their names."""
+def other_time_ns(value: float | None, unit_ns: float) -> float | None:
+    """Convert a time that a tool prints beside its iterations; None if it is none, or printed as zero."""
+    time_ns = None if value is None else value * unit_ns
+    return time_ns if is_duration_ns(time_ns) else None
+
+
+def peak_bytes(value: float | None, unit_bytes: int = 1) -> int | None:
+    """Convert a peak of memory; None if there is none, or it is zero, which tools print where they cannot know it."""
+    size = None if value is None else value * unit_bytes
+    return round(size) if is_size_bytes(size) and size > 0 else None
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Number equal names from the second one on, so that no series takes another's place.
+
+    >>> distinct(["pp512", "tg128", "pp512", "pp512"])
+    ['pp512', 'tg128', 'pp512 #2', 'pp512 #3']
+    """
+    taken: set[str] = set()
+    last: dict[str, int] = {}
+    made = []
+    for name in names:
+        own = name
+        while own in taken:
+            last[name] = last.get(name, 1) + 1
+            own = f"{name} #{last[name]}"
+        taken.add(own)
+        made.append(own)
+    return made
+
+
+def output_of(
+    names: Sequence[str], series: Sequence[tuple[float, ...]], values: Mapping[str, Value] | None = None
+) -> Output:
+    """Make an output of series: a single one is the tool's samples, several have names, equal ones with a number."""
     if len(series) == 1:
-        (samples,) = series.values()
-        return Output(samples_ns=samples, values=dict(values or {}))
-    return Output(series_ns=dict(series), values=dict(values or {}))
+        return Output(samples_ns=series[0], values=dict(values or {}))
+    return Output(series_ns=dict(zip(distinct(names), series, strict=True)), values=dict(values or {}))

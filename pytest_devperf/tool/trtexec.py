@@ -22,7 +22,7 @@ def parse_trtexec(text: str) -> Output:
     """
     found = json_in(text, TOOL, NEXT_STEP)
     queries = found if isinstance(found, list) else []
-    if not queries or any("latencyMs" not in query for query in queries):
+    if not queries or not all(isinstance(query, dict) and "latencyMs" in query for query in queries):
         refuse(TOOL, "holds no query with 'latencyMs'", text, NEXT_STEP)
     series = {}
     for key, name in PARTS.items():

@@ -12,7 +12,19 @@ import pytest_devperf
 
 ROOT = Path(pytest_devperf.__file__).parent
 
-PURE = ("metric.py", "stats.py", "errors.py", "inputs", "case", "record", "compare", "report", "tool", "measure")
+PURE = (
+    "untrusted.py",
+    "metric.py",
+    "stats.py",
+    "errors.py",
+    "inputs",
+    "case",
+    "record",
+    "compare",
+    "report",
+    "tool",
+    "measure",
+)
 
 FORBIDDEN_MODULES = frozenset({"subprocess", "socket", "os", "shutil", "tempfile", "pathlib", "threading", "time"})
 FORBIDDEN_CALLS = frozenset({"open", "print"})

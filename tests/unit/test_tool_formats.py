@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -18,8 +19,8 @@ from pytest_devperf.tool.hyperfine import parse_hyperfine
 from pytest_devperf.tool.llama_bench import parse_llama_bench
 from pytest_devperf.tool.mnn import parse_mnn
 from pytest_devperf.tool.onnxruntime_perf_test import parse_onnxruntime_perf_test
-from pytest_devperf.tool.output import Value
-from pytest_devperf.tool.readers import READERS
+from pytest_devperf.tool.output import Output, Value
+from pytest_devperf.tool.readers import READERS, parse_output
 from pytest_devperf.tool.trtexec import parse_trtexec
 
 PARSERS = {
@@ -237,6 +238,40 @@ def test_a_failed_google_benchmark_is_refused_with_its_message() -> None:
         parse_google_benchmark(google({"name": "BM_A", "error_occurred": True, "error_message": "out of luck"}))
 
 
+def test_a_skipped_google_benchmark_is_left_out_and_the_others_are_read() -> None:
+    skipped = {"name": "BM_Gpu", "skipped": True, "skip_message": "no GPU", "real_time": 0.0}
+
+    output = parse_google_benchmark(google(skipped, {"name": "BM_A", "real_time": 5}))
+
+    assert output.samples_ns == (5,)
+
+
+def test_a_google_benchmark_that_skipped_everything_is_refused_with_its_message() -> None:
+    with pytest.raises(CaseError, match="every benchmark was skipped: no GPU"):
+        parse_google_benchmark(google({"name": "BM_Gpu", "skipped": True, "skip_message": "no GPU"}))
+
+
+def test_two_google_benchmarks_of_one_name_are_two_series_and_repetitions_are_one() -> None:
+    rows = [
+        {"name": "BM_A", "family_index": family, "per_family_instance_index": 0, "repetition_index": index,
+         "real_time": time, "items_per_second": time}
+        for family, index, time in [(0, 0, 5), (0, 1, 6), (1, 0, 50)]
+    ]  # fmt: skip
+
+    output = parse_google_benchmark(google(*rows))
+
+    assert output.series_ns == {"BM_A": (5, 6), "BM_A #2": (50,)}
+    assert {name: each.value for name, each in output.values.items()} == {
+        "BM_A.items_per_s": 6,
+        "BM_A #2.items_per_s": 50,
+    }
+
+
+def test_a_google_benchmark_in_an_unknown_unit_is_refused() -> None:
+    with pytest.raises(CaseError, match="counts in 'min'"):
+        parse_google_benchmark(google({"name": "BM_A", "real_time": 5, "time_unit": "min"}))
+
+
 def test_cut_json_is_told_as_cut() -> None:
     with pytest.raises(CaseError, match="cut off or damaged"):
         parse_google_benchmark(google({"name": "BM_A", "real_time": 5})[:-20])
@@ -293,6 +328,17 @@ Don't support type 68
 
 def test_benchncnn_gives_each_networks_average() -> None:
     assert parse_benchncnn(NCNN).series_ns == {"squeezenet": (3_640_000,), "FastestDet plus one": (12_500_000,)}
+
+
+@pytest.mark.parametrize(
+    ("parse", "line"),
+    [
+        (parse_benchncnn, "net min = 1 max = 3 avg = 2\n"),
+        (parse_mnn, "[ - ] net.mnn max = 3 ms min = 1 ms avg = 2 ms\n"),
+    ],
+)
+def test_a_network_that_is_measured_twice_is_two_series(parse: Callable[[str], Output], line: str) -> None:
+    assert parse(line * 2).series_ns == {"net": (2_000_000,), "net #2": (2_000_000,)}
 
 
 def test_mnn_gives_each_models_average_in_both_wordings() -> None:
@@ -385,6 +431,12 @@ def test_android_benchmarks_of_one_name_are_told_apart_by_their_class() -> None:
     assert set(parse_androidx(android(*rows)).series_ns) == {"Cold.start", "Warm.start"}
 
 
+def test_android_benchmarks_of_one_name_and_class_are_told_apart_by_a_number() -> None:
+    row = {"name": "start", "className": "com.example.Cold", "metrics": {"timeNs": {"runs": [5]}}}
+
+    assert set(parse_androidx(android(row, row)).series_ns) == {"Cold.start", "Cold.start #2"}
+
+
 # --- trtexec and hyperfine -------------------------------------------------------------------------
 
 
@@ -411,6 +463,24 @@ def test_hyperfines_commands_are_series() -> None:
     assert parse_hyperfine(json.dumps({"results": results})).series_ns == {"a": (1e9,), "b": (2e9,)}
 
 
+def test_hyperfine_results_of_one_name_are_told_apart_by_their_parameters_or_a_number() -> None:
+    results = [
+        {"command": "tool", "times": [1.0], "parameters": {"size": "1"}},
+        {"command": "tool", "times": [9.0], "parameters": {"size": "9"}},
+        {"command": "other", "times": [2.0], "parameters": {"size": "9"}},
+        {"command": "tool", "times": [3.0]},
+        {"command": "tool", "times": [4.0]},
+    ]
+
+    assert parse_hyperfine(json.dumps({"results": results})).series_ns == {
+        "tool (size=1)": (1e9,),
+        "tool (size=9)": (9e9,),
+        "other": (2e9,),
+        "tool": (3e9,),
+        "tool #2": (4e9,),
+    }
+
+
 @pytest.mark.parametrize("code", [1, None])
 def test_a_failed_run_of_hyperfine_is_refused(code: int | None) -> None:
     result = {"command": "false", "times": [0.5], "exit_codes": [0, code]}
@@ -419,10 +489,57 @@ def test_a_failed_run_of_hyperfine_is_refused(code: int | None) -> None:
         parse_hyperfine(json.dumps({"results": [result]}))
 
 
-@pytest.mark.parametrize("time", [0, -1, float("nan"), None, "1", True])
+@pytest.mark.parametrize("time", [0, -1, float("nan"), None, "1", True, 1e300, 1e-300])
 def test_no_duration_that_is_none_is_ever_a_sample(time: object) -> None:
     with pytest.raises(CaseError, match="holds the duration"):
         parse_hyperfine(json.dumps({"results": [{"command": "a", "times": [1.0, time]}]}))
+
+
+# --- what is no tool's, and costs no more than its length ------------------------------------------
+
+ABSURD = "9" * 450
+
+NO_OUTPUT = {
+    "nested too deeply": "[" * 100_000,
+    "objects nested too deeply": '[{"a":' * 100_000,
+    "an integer of 450 digits": json.dumps({"benchmarks": [{"name": "a", "real_time": int(ABSURD)}]}),
+    "a float beyond all floats": MNN.replace("14.250ms", f"{ABSURD}ms").replace("41.500", "1e999"),
+    "a count of 5000 digits": f"Model executed successfully {'9' * 5000} time(s) in 1 ms.",
+    "a row of 5000 digits": f"m,0.1,{'9' * 5000},1,0",
+}
+
+
+@pytest.mark.parametrize("tool", READERS)
+@pytest.mark.parametrize("text", NO_OUTPUT.values(), ids=NO_OUTPUT)
+def test_absurd_numbers_and_depths_are_refused_by_every_reader(tool: str, text: str) -> None:
+    with pytest.raises(CaseError):
+        parse_output(text, tool)
+
+
+def test_a_list_that_is_cut_off_is_not_read_as_its_first_element() -> None:
+    with pytest.raises(CaseError, match="cut off or damaged"):
+        parse_llama_bench(json.dumps([PROMPT, GENERATION], indent=1)[:-40])
+
+
+def test_a_log_of_lines_that_begin_like_json_does_not_hide_the_document() -> None:
+    log = "".join(f'{{"step {number}\n' for number in range(50))
+
+    assert parse_google_benchmark(log + google({"name": "BM_A", "real_time": 5})).samples_ns == (5,)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Output(samples_ns=(1e300,)),
+        Output(series_ns={"a": (5, 10**5000)}),
+        Output(samples_ns=(5,), load_ns=1e300),
+        Output(samples_ns=(5,), peak_bytes=1 << 70),
+        Output(values={"x": Value(value=1e300, unit="")}),
+    ],
+)
+def test_a_readers_absurd_number_is_refused_by_what_it_is(given: Output) -> None:
+    with pytest.raises(CaseError, match="which nothing measures"):
+        parse_output("", lambda _: given)
 
 
 def test_every_tool_is_found_by_its_name() -> None:

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_devperf.errors import CaseError
+from pytest_devperf.metric import LONGEST_NS
 from pytest_devperf.tool.lines import parse_json_lines, parse_lines
 from pytest_devperf.tool.output import Output, Value
 from pytest_devperf.tool.readers import PLACES, READERS, parse_output
 
 
-@given(st.lists(st.integers(min_value=1, max_value=2**63), min_size=1))
+@given(st.lists(st.integers(min_value=1, max_value=int(LONGEST_NS)), min_size=1))
 def test_every_line_is_one_duration(values):
     assert parse_lines("\r\n".join(map(str, values)) + "\n\n").samples_ns == tuple(values)
 

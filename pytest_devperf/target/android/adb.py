@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_devperf.errors import UsageError
+from pytest_devperf.untrusted import parse_whole
 
 DEFAULT_PORT = 5037
 """Port of the adb server (AOSP: packages/modules/adb/adb.h, DEFAULT_ADB_PORT)."""
+
+LARGEST_PORT = 0xFFFF
 
 ADB_INTERFACE = ("ff", "42", "01")
 """USB class, subclass and protocol of an adb interface (AOSP: packages/modules/adb/adb.h)."""
@@ -185,12 +188,13 @@ def _trouble(phone: Attached) -> str:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() else None
+    value = parse_whole(text)
+    return value if value is not None and value >= 0 else None
 
 
 def _default_port() -> int:
-    text = os.environ.get("ANDROID_ADB_SERVER_PORT", "")
-    return int(text) if text.isdecimal() else DEFAULT_PORT
+    port = _number(os.environ.get("ANDROID_ADB_SERVER_PORT"))
+    return port if port is not None and 0 < port <= LARGEST_PORT else DEFAULT_PORT
 
 
 def _server_runs(port: int) -> bool:

@@ -10,11 +10,16 @@ from dataclasses import dataclass
 from pytest_devperf.errors import TargetError
 from pytest_devperf.sensor.batch import format_batch, split_batch
 from pytest_devperf.sensor.clock import CLOCK_SCRIPT, parse_clocks
+from pytest_devperf.sensor.proc import parse_status_bytes
 from pytest_devperf.sensor.properties import is_emulator, parse_getprop
 from pytest_devperf.target.android.link import Link
+from pytest_devperf.target.cpus import parse_cpu_list
 from pytest_devperf.target.device import Device
 
-KIB_PER_GIB = 1 << 20
+BYTES_PER_GIB = 1 << 30
+
+ABI = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""Name of an ABI: it becomes the name of a folder on this machine."""
 
 UNIT_SALT = b"pytest-devperf phone 1"
 """Other applications' hashes of the same serial number must not be equal to ours. It is no secret: two workstations
@@ -76,8 +81,7 @@ def read_identity(link: Link, *, unit: bool = True) -> Identity:
         soc=first_of(properties, "ro.soc.model", "ro.hardware.chipname", "ro.board.platform", "ro.hardware"),
         cores=parse_present(batch.text("cpus")) or sum(len(cpus) for cpus in clocks.cpus.values()) or None,
         memory_gib=parse_memory_gib(batch.text("memory")),
-        abi=(properties.get("ro.product.cpu.abilist") or properties.get("ro.product.cpu.abi") or "").split(",")[0]
-        or None,
+        abi=_abi(properties),
         unit=hash_unit(batch.text("serial")) if unit else None,
     )
     return Identity(
@@ -88,6 +92,12 @@ def read_identity(link: Link, *, unit: bool = True) -> Identity:
         cpus=clocks.cpus,
         hardware_max_khz=clocks.hardware_max_khz,
     )
+
+
+def _abi(properties: Mapping[str, str]) -> str | None:
+    listed = properties.get("ro.product.cpu.abilist") or properties.get("ro.product.cpu.abi") or ""
+    first = listed.split(",")[0].strip()
+    return first if ABI.fullmatch(first) else None
 
 
 def first_of(properties: Mapping[str, str], *keys: str) -> str | None:
@@ -110,10 +120,8 @@ def parse_present(text: str) -> int | None:
     >>> parse_present("0-3,6"), parse_present("cat: no such file")
     (5, None)
     """
-    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text.strip()):
-        return None
-    spans = [part.split("-") for part in text.strip().split(",")]
-    return sum(int(span[-1]) - int(span[0]) + 1 for span in spans)
+    cpus = parse_cpu_list(text.strip())
+    return None if cpus is None else len(cpus)
 
 
 def parse_memory_gib(text: str) -> int | None:
@@ -122,8 +130,8 @@ def parse_memory_gib(text: str) -> int | None:
     >>> parse_memory_gib("MemTotal:        7640000 kB")
     8
     """
-    found = re.search(r"^MemTotal:\s+(\d+) kB", text, re.MULTILINE)
-    return -(-int(found[1]) // KIB_PER_GIB) if found else None
+    size_bytes = parse_status_bytes(text, "MemTotal")
+    return None if size_bytes is None else -(-size_bytes // BYTES_PER_GIB)
 
 
 def hash_unit(text: str) -> str | None:

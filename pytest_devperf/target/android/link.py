@@ -14,6 +14,7 @@ from pytest_devperf.errors import CaseError, TargetError, UsageError
 from pytest_devperf.target.android.adb import Attached, demand_server, list_attached, make_client
 from pytest_devperf.target.android.stream import Stream, Timeout, lost
 from pytest_devperf.target.android.sync import Refused, fetch_file, send_file
+from pytest_devperf.untrusted import parse_whole
 
 SCRIPT_S = 30.0
 """Longest wait for a script: the slowest of them, a `dumpsys` on a busy phone, takes 10 s by its own timeout."""
@@ -145,10 +146,10 @@ class Link:
         finally:
             stream.close()
         body, found, tail = output.rpartition(marker)
-        code = tail.strip()
-        if not found or not code.isdecimal():
+        code = parse_whole(tail.strip())
+        if not found or code is None:
             raise EOFError("the answer was cut off")
-        return Finished(output=body, error_output=stream.error_output, returncode=int(code))
+        return Finished(output=body, error_output=stream.error_output, returncode=code)
 
     def _open(self, text: str) -> Stream:
         packets = self.packets

@@ -11,6 +11,7 @@ from pytest_devperf.sensor.battery import BatteryReading, parse_battery
 from pytest_devperf.sensor.clock import CLOCK_SCRIPT, ClockReading, capped, parse_clocks
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.sensor.power import PowerReading, parse_power
+from pytest_devperf.sensor.proc import parse_cpu_times, parse_free_ram_mb
 from pytest_devperf.sensor.thermal import ThermalReading, parse_thermalservice
 from pytest_devperf.sensor.zone import ZONE_SCRIPT, parse_zones
 
@@ -25,18 +26,9 @@ PROBES: Mapping[str, str] = {
 }
 """Name -> shell text. Of `dumpsys power` only three lines travel: the whole is 100 KB."""
 
-KIB_PER_MB = 1000 / 1.024
-"""KiB in a MB of 10^6 bytes, as contexts count memory."""
-
-IDLE_FIELDS = (3, 4)
-"""`idle` and `iowait` among the numbers of `/proc/stat` (kernel Documentation/filesystems/proc.rst)."""
-
 PROCESSORS = re.compile(r"cpu|gpu|npu|tpu|cluster|\b(big|mid|little)\b|isolate", re.IGNORECASE)
 """Names of cooling devices that act on processors (kernel drivers/thermal: cpufreq_cooling, devfreq_cooling; Qualcomm's
 cpu-isolate)."""
-
-GUEST_FIELD = 8
-"""From here on the numbers repeat parts of earlier ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +71,8 @@ def _seen(batch: Batch) -> Seen:
 
 def parse_free_mb(text: str) -> float | None:
     """Read `MemAvailable` of `/proc/meminfo`, in MB."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    return round(int(found[1]) / KIB_PER_MB, 1) if found else None
+    free_mb = parse_free_ram_mb(text)
+    return None if free_mb is None else round(free_mb, 1)
 
 
 def parse_ticks(text: str) -> tuple[int, int] | None:
@@ -89,11 +81,8 @@ def parse_ticks(text: str) -> tuple[int, int] | None:
     >>> parse_ticks("cpu  10 0 5 80 5 0 0 0 0 0")
     (15, 100)
     """
-    words = text.split()
-    if len(words) <= max(IDLE_FIELDS) + 1 or words[0] != "cpu" or not all(word.isdecimal() for word in words[1:]):
-        return None
-    ticks = [int(word) for word in words[1 : GUEST_FIELD + 1]]
-    return sum(ticks) - sum(ticks[at] for at in IDLE_FIELDS), sum(ticks)
+    times = parse_cpu_times(text)
+    return None if times is None else (times.busy, times.total)
 
 
 def deciding_c(seen: Seen) -> float | None:

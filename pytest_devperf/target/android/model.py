@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from pytest_devperf.target.android.talk import Answer, Talk
 from pytest_devperf.target.feed import Feed, make_feed
 from pytest_devperf.target.onnx_file import Schema, model_sha256, read_schema
 from pytest_devperf.target.target import Memory, Survey, Witness
+from pytest_devperf.untrusted import parse_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -261,7 +261,7 @@ def describe(setup: Setup, link: Link) -> Answer:
         place.put({RUNNER: setup.runner})
         done = link.script(f"cd {place.folder} && ./{RUNNER} about", doing="asking the runner")
         try:
-            answer = json.loads(done.output)
+            answer = parse_json(done.output)
         except ValueError:
             words = (done.error_output or done.output).strip()
             raise CaseError(

@@ -14,6 +14,7 @@ from shlex import quote
 from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.place import ROOT
 from pytest_devperf.target.android.setup import setup_folder
+from pytest_devperf.untrusted import parse_json, parse_whole
 
 BORN_STEP_S = 2
 """How far two reads of one process's beginning may differ: it is computed from the time of the boot, which drifts."""
@@ -139,7 +140,7 @@ class Notes:
         if self._file is None:
             return None
         try:
-            words: Mapping[str, object] = json.loads(self._file.read_text(encoding="utf-8"))
+            words: Mapping[str, object] = parse_json(self._file.read_text(encoding="utf-8"))
             return parse_note("".join(f"{k}={str(v).lower()}\n" for k, v in words.items() if v is not None))
         except (OSError, ValueError, AttributeError):
             return None
@@ -167,4 +168,4 @@ def _born(pid: int) -> int | None:
 
 
 def _number(text: str | None) -> int:
-    return int(text) if text is not None and text.isdecimal() else 0
+    return max(0, parse_whole(text) or 0)

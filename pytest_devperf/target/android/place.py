@@ -12,6 +12,7 @@ from shlex import quote
 from pytest_devperf.errors import CaseError, TargetError
 from pytest_devperf.target.android.link import Link, best_effort
 from pytest_devperf.target.android.sync import Refused
+from pytest_devperf.untrusted import parse_whole
 
 ROOT = "/data/local/tmp/devperf"
 """Everything we leave on a phone lies under here. /data/local/tmp is the one place where the shell user may both
@@ -173,7 +174,8 @@ def parse_df(text: str) -> int | None:
     heading = [word.lower() for word in lines[0]]
     column = next((at for at, word in enumerate(heading) if word.startswith("avail")), 3)
     values = lines[-1]
-    return int(values[column]) if len(values) > column and values[column].isdecimal() else None
+    free_kib = parse_whole(values[column]) if len(values) > column else None
+    return free_kib if free_kib is not None and free_kib >= 0 else None
 
 
 def scripts_of(lines: list[str], longest: int = SCRIPT_CHARACTERS) -> list[str]:

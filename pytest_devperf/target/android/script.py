@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +9,18 @@ from shlex import quote
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
+from pytest_devperf.metric import is_duration_ns
 from pytest_devperf.target.android.setup import RUNNER
 from pytest_devperf.target.pushed import pushed_name
+from pytest_devperf.untrusted import parse_json
 
 OUT, ERR, CAPS = ".devperf-out", ".devperf-err", ".devperf-caps"
 """Files in the working folder: what the program prints stays on the phone until it has ended."""
+
+SPENT = r"([0-9]{1,9})m[ \t]*([0-9]{1,9}(?:\.[0-9]{0,9})?)s"
+"""Minutes and seconds as a shell's `times` prints them."""
+
+TIMES = re.compile(rf"\s*{SPENT}\s+{SPENT}\s*")
 
 NO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """Names of environment variables a shell takes."""
@@ -129,16 +135,17 @@ def _peak_watch() -> str:
 
 def parse_end(text: str) -> Ended | None:
     """Read what the script says after the program ended; None where it was cut off."""
-    found = re.search(r"^@@rc (\d+)\s*\Z", text.replace("\r", ""), re.MULTILINE)
+    text = text.replace("\r", "")
+    found = re.search(r"^@@rc ([0-9]{1,3})\Z", text.rstrip(), re.MULTILINE)
     if found is None:
         return None
-    peak = re.search(r"^@@peak (\d+)", text, re.MULTILINE)
-    pid = re.search(r"^@@pid (\d+)", text, re.MULTILINE)
-    caps = re.search(r"^@@caps\r?\n((?:policy\d+ \d* ?)+)", text, re.MULTILINE)
+    peak = re.search(r"^@@peak ([0-9]{1,15})$", text, re.MULTILINE)
+    pid = re.search(r"^@@pid ([0-9]{1,10})$", text, re.MULTILINE)
+    caps = re.search(r"^@@caps\n((?:policy[0-9]{1,4} [0-9]{0,9} ?)+)$", text, re.MULTILINE)
     return Ended(
         returncode=int(found[1]),
         cpu_ns=parse_times(text),
-        caps_khz={name: int(khz) for name, khz in re.findall(r"(policy\d+) (\d+)", caps[1])} if caps else {},
+        caps_khz={name: int(khz) for name, khz in re.findall(r"(policy[0-9]+) ([0-9]+)", caps[1])} if caps else {},
         peak_bytes=int(peak[1]) * 1024 if peak else None,
         pid=int(pid[1]) if pid else None,
         anchors_ns=parse_anchors(text.rpartition("@@anchors")[2]) if "@@anchors" in text else (),
@@ -152,11 +159,12 @@ def parse_times(text: str) -> int | None:
     1750000000
     """
     lines = text.rpartition("@@times")[2].split("\n")[1:3]
-    spent = re.findall(r"(\d+)m\s*([\d.]+)s", lines[1]) if len(lines) == 2 else []  # noqa: PLR2004 - own and children's
-    if len(spent) != 2:  # noqa: PLR2004 - user and system
+    spent = TIMES.fullmatch(lines[1]) if len(lines) == 2 else None  # noqa: PLR2004 - own and children's
+    if spent is None:
         return None
+    user_s, system_s = (60 * float(spent[at]) + float(spent[at + 1]) for at in (1, 3))
     # Less than the step of a hundredth of a second is not known, rather than nothing.
-    return round(sum(int(minutes) * 60 + float(seconds) for minutes, seconds in spent) * 1e9) or None
+    return round((user_s + system_s) * 1e9) or None
 
 
 def parse_anchors(text: str) -> tuple[int, ...]:
@@ -164,9 +172,11 @@ def parse_anchors(text: str) -> tuple[int, ...]:
     for line in text.splitlines():
         if line.startswith("{"):
             try:
-                return tuple(int(value) for value in json.loads(line)["anchor_ns"])
+                times_ns = parse_json(line)["anchor_ns"]
             except (ValueError, KeyError, TypeError):
                 continue
+            if isinstance(times_ns, list) and all(map(is_duration_ns, times_ns)):
+                return tuple(map(int, times_ns))
     return ()
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_devperf.errors import Unsupported, UsageError
+from pytest_devperf.untrusted import parse_json
 
 FOLDER_VARIABLE = "PYTEST_DEVPERF_ANDROID"
 """Environment variable that names another folder for what `devperf setup-android` stores."""
@@ -286,7 +287,7 @@ def _store(abi: str, library: Path, *, ndk: Path | None, runner: Path | None) ->
 
 def _facts(folder: Path) -> Mapping[str, object]:
     try:
-        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        facts = parse_json((folder / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return facts if isinstance(facts, dict) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pytest_devperf.errors import CaseError, TargetError
 from pytest_devperf.target.android.link import Link, best_effort
 from pytest_devperf.target.android.stream import Stream, Timeout, lost
+from pytest_devperf.untrusted import parse_json, parse_whole
 
 ERRORS = "errors.txt"
 """File in the working folder that takes the program's error output: sending it would cost the phone's CPU."""
@@ -125,10 +125,11 @@ class Talk:
         except (EOFError, OSError, Timeout) as error:
             self._stream.close()
             raise lost(self._link.name, f"starting {self._name}", error) from error
-        if not line.strip().isdecimal():
+        pid = parse_whole(line.strip())
+        if pid is None or pid <= 1:  # it is killed by this number, and 0, 1 and negative ones mean others
             self._stream.close()
             raise TargetError(f"{self._link.name} could not start {self._name} ({line.strip()})", "restart the phone")
-        return int(line)
+        return pid
 
     def _last_words(self, error: OSError) -> Answer:
         try:
@@ -160,7 +161,7 @@ class Talk:
 
 def _parse(line: str) -> dict[str, Any] | None:
     try:
-        answer = json.loads(line)
+        answer = parse_json(line)
     except ValueError:
         return None
     return answer if isinstance(answer, dict) else None

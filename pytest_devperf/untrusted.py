@@ -1,0 +1,113 @@
+r"""Reads text that somebody else wrote: a tool, a phone, a stored file, another program.
+
+Each function takes time and memory in proportion to its input, whatever the input is. A `parse_*` function that
+cannot read its text returns None or raises `ValueError`, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+MOST_DIGITS = 18
+"""Digits of a whole number that is believed. It fits into 64 bits; longer ones are damage, and slow to convert."""
+
+SHOWN_CHARACTERS = 300
+"""Characters of somebody else's text that a message shows: enough to recognise it, in a few lines of a terminal."""
+
+_WHOLE = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}")
+
+_CUT = " … "
+
+
+def parse_whole(text: str | None) -> int | None:
+    """Read a whole number of at most 18 digits; None for anything else.
+
+    >>> parse_whole("-12"), parse_whole("1.5"), parse_whole("²"), parse_whole("9" * 19)
+    (-12, None, None, None)
+    """
+    return int(text) if text is not None and _WHOLE.fullmatch(text) else None
+
+
+def parse_number(text: str | None) -> float | None:
+    """Read a finite number; None for anything else.
+
+    >>> parse_number("1.5e3"), parse_number("1.2.3"), parse_number("nan")
+    (1500.0, None, None)
+    """
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def parse_json(text: str | bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """Read a JSON document.
+
+    A whole number of more than 18 digits becomes a float, as in JavaScript.
+
+    Raises:
+        ValueError: It is no JSON, or nested more deeply than Python can read.
+    """
+    try:
+        return _DECODER.decode(text if isinstance(text, str) else text.decode())
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def parse_json_at(text: str, start: int) -> tuple[Any, int]:
+    """Read the JSON value that begins at an index, and return it with the index behind it.
+
+    Raises:
+        json.JSONDecodeError: There is no whole value; `pos` is where it breaks off.
+        ValueError: It is nested more deeply than Python can read.
+    """
+    try:
+        return _DECODER.raw_decode(text, start)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def printable(text: str) -> str:
+    r"""Spell control characters out, so that no name moves the cursor or colours the terminal.
+
+    >>> printable("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def excerpt(text: str, most: int = SHOWN_CHARACTERS) -> str:
+    """Cut a long text in its middle, so that a message stays readable.
+
+    >>> excerpt("x" * 50 + "y" * 50, 13)
+    'xxxxx … yyyyy'
+    """
+    if len(text) <= most:
+        return text
+    half = (most - len(_CUT)) // 2
+    return text[:half] + _CUT + text[len(text) - half :]
+
+
+def shown(value: object) -> str:
+    """Spell a value for a message, cut where it is long.
+
+    >>> shown("a"), shown(10**5000)
+    ("'a'", 'a value of type int')
+    """
+    try:
+        return excerpt(repr(value))
+    except Exception:  # noqa: BLE001 - an integer of 4300 digits has no repr, and any object may fail in its own
+        return f"a value of type {type(value).__qualname__}"
+
+
+def _parse_int(digits: str) -> float:
+    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
+
+
+_DECODER = json.JSONDecoder(parse_int=_parse_int)
