@@ -33,6 +33,10 @@ def usual_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+BOOT_TIME_STEP_S = 1.0
+"""A process's age is counted from the boot, whose time the kernel tells in whole seconds."""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -41,6 +45,6 @@ def pytest_runtest_makereport(
     report = yield
     if call.excinfo is not None and "from pytest-timeout" in str(call.excinfo.value):
         for child in psutil.Process().children(recursive=True):
-            if child.create_time() >= call.start:
+            if child.create_time() >= call.start - BOOT_TIME_STEP_S:
                 child.kill()
     return report

@@ -231,7 +231,7 @@ def _own_rounds(share: Share, total: int) -> int:
     """Give this start's part of the rounds that fit."""
     if total >= share.total_rounds:
         return share.rounds
-    return min(share.rounds, rounds_of_start(total, min(share.processes, total), share.process))
+    return min(share.rounds, rounds_of_start(total, share.processes, share.process))
 
 
 def _fit(runner: Runner, share: Share, plan: Plan, warmth: Warmth, rest_s: float) -> Fit:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pytest_devperf import stats
 from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
 from pytest_devperf.measure.round import Round, Stretch
@@ -150,7 +151,7 @@ def _few_measurements(starts: Sequence[CaseStart], confirming: Sequence[CaseStar
             rows[0][1],
             [values for _, _, values, _ in rows],
             [process for process, _, _, _ in rows],
-            baseline=sorted(baselines)[len(baselines) // 2] if baselines else None,
+            baseline=stats.median(baselines) if baselines else None,
         )
         again = [(start.process, few.values) for start in confirming for few in start.few if few.metric.name == name]
         if again:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from conftest import Suite
 
@@ -25,6 +27,29 @@ def test_a_suspect_that_does_not_repeat_passes_and_is_counted(two_cases: Suite) 
     assert case["comparison"]["verdict"] == "suspect"
     assert case["comparison"]["changes"][0]["confirmed"] is False
     assert set(case["metrics"][0]["confirmation"]["process"]) <= set(range(3, 9))
+
+
+SLEEPS = """
+_sleep = VirtualClock.sleep
+def slept(self, seconds):
+    with pathlib.Path("slept.txt").open("a") as file:
+        print(seconds, file=file)
+    _sleep(self, seconds)
+VirtualClock.sleep = slept
+"""
+
+
+@pytest.mark.parametrize(("cooldown", "pauses"), [("auto", 1), ("off", 0)])
+def test_suspects_are_measured_again_after_one_pause_unless_no_wait_is_wanted(
+    two_cases: Suite, cooldown: str, pauses: int
+) -> None:
+    two_cases.run("--devperf-save=base")
+    two_cases.takes(fast=1_300_000, slow=1_300_000)
+    conftest = two_cases.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + SLEEPS)
+    two_cases.run(*COMPARE, f"--devperf-cooldown={cooldown}")
+    slept = two_cases.path / "slept.txt"
+    assert (slept.read_text().split() if slept.exists() else []).count("10.0") == pauses
 
 
 def test_a_suspect_that_repeats_is_regressed_and_says_that_it_is_confirmed(two_cases: Suite) -> None:

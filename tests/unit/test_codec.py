@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,6 +87,10 @@ runs = st.builds(
     cases=st.lists(records, max_size=2).map(tuple),
     missing=st.lists(word, max_size=2).map(tuple),
 )
+
+
+NARROW = Confirmation(process=(0,), samples_ns=((1.0,), (2.0,)))
+"""Two rows of one process start."""
 
 
 def a_document(**measured) -> Document:
@@ -231,7 +236,8 @@ def test_a_wrong_type_is_damage_with_its_place(key, value, place):
         ({"process": (0,)}, "2 rows of samples but 1 process starts"),
         ({"anchor_ns": (5.0,)}, "2 rows of samples but 1 values of anchor_ns"),
         ({"cpu_ns": (5, 6, 7)}, "2 rows of samples but 3 values of cpu_ns"),
-        ({"confirmation": Confirmation(process=(0,), samples_ns=((1.0,), (2.0,)))}, "2 rows of samples but 1 process"),
+        ({"confirmation": NARROW}, "2 rows of samples but 1 process"),
+        ({"against": NARROW}, "2 rows of samples but 1 process"),
     ],
 )
 def test_rows_that_do_not_fit_are_refused_both_ways(measured, words):
@@ -239,10 +245,7 @@ def test_rows_that_do_not_fit_are_refused_both_ways(measured, words):
         encode(a_document(**measured))
 
     written = json.loads(encode(a_document()))
-    sound = json.loads(json.dumps({key: value for key, value in measured.items() if key != "confirmation"}))
-    written["runs"][0]["cases"][0]["metrics"][0].update(sound)
-    if "confirmation" in measured:
-        written["runs"][0]["cases"][0]["metrics"][0]["confirmation"] = {"process": [0], "samples_ns": [[1], [2]]}
+    written["runs"][0]["cases"][0]["metrics"][0].update(msgspec.to_builtins(measured))
     with pytest.raises(StoreError, match=f"latency of case 'test_a.py::test_b' has {words}"):
         decode(json.dumps(written).encode(), "x")
 

@@ -5,8 +5,9 @@ from rule_samples import DEVICE, PHONE, record, timed
 from pytest_devperf.compare.bound import early_bound_ns, pace_of
 from pytest_devperf.compare.history import gather, index
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.record.record import Record, Run
+from pytest_devperf.record.record import DeviceRecord, Record, Run
 
+OTHER_PHONE = DeviceRecord(fingerprint="9f3c00000002", kind="android", model="Other phone")
 SAME = timed([1_000_000] * 3)
 
 
@@ -56,6 +57,12 @@ def test_the_run_of_another_device_is_found_and_says_so() -> None:
     found = gather([run(1, device=PHONE)], "test_it", DEVICE.fingerprint)
     assert found is not None
     assert (found.same_device, found.device) == (False, PHONE)
+
+
+def test_runs_of_two_other_devices_are_never_one_baseline() -> None:
+    found = gather([run(1, device=PHONE), run(2, device=OTHER_PHONE), run(3, device=PHONE)], "test_it", "now")
+    assert found is not None
+    assert ([each.run_id for each in found.runs], found.device) == (["run3", "run1"], PHONE)
 
 
 def test_runs_of_a_file_without_generation_are_one_each() -> None:

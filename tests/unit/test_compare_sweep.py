@@ -56,6 +56,24 @@ def test_the_more_pairs_there_are_the_more_each_has_to_show() -> None:
     assert rank([two[0], *many]).winner is None
 
 
+def near(slower: float, *, scatter: float) -> list[float]:
+    """Three process starts of which one is slower; the scatter sets the p-value beside others alike."""
+    return [slower, slower + scatter, slower]
+
+
+def test_of_three_pairs_the_last_is_held_to_the_whole_level() -> None:
+    # Both pairs with `far` are clear. The third, at a p-value of 0.6 %, would fail a third of 1 %.
+    sides = [entrant("a", *near(1.0, scatter=0.02)), entrant("b", *near(1.05, scatter=0.02)), entrant("far", 2, 2, 2)]
+    assert rank(sides).winner == "test_net.py::test_net[a]"
+
+
+def test_of_three_pairs_the_first_is_held_to_a_third_of_the_level() -> None:
+    scattered = entrant("scattered", 1.0, 2.0, 3.0)
+    sides = [entrant("a", *near(1.0, scatter=0.02)), entrant("b", *near(1.05, scatter=0.02)), scattered]
+    assert rank(sides).winner is None
+    assert rank(sides[:2]).winner is not None
+
+
 def test_what_failed_is_left_out_and_told() -> None:
     sweep = rank([entrant("a", *STARTS), entrant("b", *STARTS, outcome="skipped", reason="no GPU")])
     assert sweep.left_out == (("test_net.py::test_net[b]", "no GPU"),)

@@ -133,7 +133,14 @@ def test_a_change_within_what_process_starts_differ_is_a_suspect() -> None:
     assert (found.verdict, found.stopped_by, found.confirmed) == ("suspect", "starts", True)
 
 
-def test_a_change_beyond_twice_the_largest_gap_is_one_where_the_t_test_lacks_power() -> None:
+@pytest.mark.parametrize(("slower_ns", "verdict"), [(29_000, "suspect"), (30_000, "suspect"), (31_000, "regressed")])
+def test_a_change_beyond_three_times_the_largest_gap_is_one_if_the_t_test_lacks_power(slower_ns, verdict) -> None:
+    before = timed([1_000_000, 1_010_000])
+    now = [1_000_000 + slower_ns, 1_009_000 + slower_ns, 1_500_000]
+    assert judged(timed(now, again=now), before).verdict == verdict
+
+
+def test_the_largest_gap_of_the_baseline_the_run_and_its_confirmation_counts() -> None:
     before = timed([1_000_000, 1_010_000])
     found = judged(timed([1_040_000, 1_300_000], again=[1_050_000, 1_060_000]), before)
     assert found.verdict == "suspect"  # the candidate's own gap is 0.26 ms
@@ -144,7 +151,7 @@ def test_a_change_beyond_twice_the_largest_gap_is_one_where_the_t_test_lacks_pow
 def test_the_t_test_finds_what_is_smaller_than_the_gap() -> None:
     before = timed([1_000_000, 1_020_000, 1_021_000, 1_022_000, 1_020_000, 1_021_000])
     slow = [1_051_000, 1_050_000, 1_052_000]
-    # twice the gap is 40 µs, the smaller of both minima 30 µs up
+    # three times the gap is 60 µs, the smaller of both minima 30 µs up
     found = judged(timed([1_030_000, *slow], again=[1_030_000, *slow]), before, policy=Policy(tolerance={"*": 0.01}))
     assert found.verdict == "regressed"
 
@@ -362,7 +369,7 @@ def test_the_gap_of_what_is_better_higher_is_that_of_the_highest() -> None:
     before = few([50.0, 99.0, 100.0], **fields)
     worse = judged(few([60.0] * 3, again=[60.0] * 3, **fields), before, policy=Policy(tolerance={"*": 0.02}))
     assert worse.iqr_baseline == 25.0
-    assert worse.verdict == "regressed"  # twice the gap is 2, the change 39
+    assert worse.verdict == "regressed"  # three times the gap is 3, the change 39
 
 
 def test_zero_and_negative_recorded_values_have_no_logarithm_and_are_judged_all_the_same() -> None:

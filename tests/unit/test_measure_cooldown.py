@@ -112,6 +112,14 @@ def test_three_distinct_reads_stand_for_a_window() -> None:
     assert last.waited_s < 60
 
 
+def test_the_third_distinct_read_is_the_first_that_can_settle() -> None:
+    reads = {0: 30.0, 10: 30.1, 20: 30.0}
+    steps = wait(lambda at_s: reads.get(int(at_s // 10 * 10), 30.1), floor_s=0.0)
+    assert [(step.waited_s, step.settled) for step in steps] == [
+        (0.0, False), (5.0, False), (10.0, False), (15.0, False), (20.0, True), (25.0, True),
+    ]  # fmt: skip
+
+
 def test_a_phone_that_goes_on_cooling_is_measured_at_the_ceiling_and_says_so() -> None:
     last = wait(lambda at_s: 60 - at_s / 20, ceiling_s=300.0)[-1]
     assert (last.done, last.timed_out, last.waited_s) == (True, True, 300.0)

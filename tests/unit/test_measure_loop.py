@@ -251,6 +251,12 @@ def test_one_that_cannot_do_even_that_says_what_it_needs() -> None:
     assert (again.stop, again.total_rounds, again.iterations) == ("done", 3, 5)
 
 
+def test_fewer_rounds_than_process_starts_are_taken_by_the_first_of_them() -> None:
+    share = replace(SHARE, rounds=2, processes=6)
+    stretch = run_start(Device(steady(1.4e9)), share, PLAN, Tape())
+    assert (stretch.total_rounds, len(stretch.rounds)) == (4, 1)
+
+
 def test_the_cost_of_loads_is_part_of_the_budget() -> None:
     slow_load = Device(steady(0.1e9), load_ns=15_000_000_000)
     assert run_start(slow_load, SHARE, PLAN, Tape()).iterations < 30

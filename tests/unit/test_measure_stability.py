@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_devperf.case.plan import Plan
@@ -22,6 +24,16 @@ def test_one_round_on_target_is_not_patient_enough() -> None:
     restless_then_calm = [100.0, 107.0, 100.0, 100.0, 100.0]
     assert not converged(restless_then_calm, PLAN)
     assert converged([*restless_then_calm, 100.0, 100.0], PLAN)
+
+
+@pytest.mark.parametrize("patience", [1, 2, 3])
+def test_as_many_rounds_in_a_row_as_patience_asks_for_are_on_target(patience) -> None:
+    plan = replace(PLAN, patience=patience, min_rounds=1)
+    restless = [100.0, 107.0, 100.0]
+    on_target = next(calm for calm in range(99) if (round_cov(restless + [100.0] * calm) or 1) <= 0.03)
+    first = on_target + patience - 1
+    assert not converged(restless + [100.0] * (first - 1), plan)
+    assert converged(restless + [100.0] * first, plan)
 
 
 @pytest.mark.parametrize(

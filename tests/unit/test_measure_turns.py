@@ -79,6 +79,12 @@ def test_slow_workloads_get_fewer_iterations() -> None:
     assert len(new.rounds[0].samples_ns) == new.iterations
 
 
+def test_the_rest_after_both_rounds_of_a_pair_is_part_of_the_budget() -> None:
+    old, _, _, _ = take(old_ns=1e8, new_ns=1e8, rest_s=0.3)
+    # 60 s / 24 rounds, less 0.6 s of rest, leaves 1.9 s for iterations of 0.2 s.
+    assert old.iterations == 9
+
+
 def test_tools_that_take_too_long_get_fewer_rounds_in_all_but_those_of_one_start() -> None:
     _, new, _, _ = take(Tool, old_ns=2e8, new_ns=2e8)
     assert new.total_rounds == 15
