@@ -14,6 +14,10 @@ class Case:
 
     id: str
     """Its name in records: the node id, or the marker's `id=`, which survives renaming."""
+    path: str | None = None
+    """File of the test, relative to rootdir, with slashes."""
+    test: str | None = None
+    """Names of the test below its file: `TestSort::test_it[3]`."""
     suite: Suite = "quick"
     """The suite it belongs to."""
     plan: Plan = field(default_factory=Plan)

@@ -44,6 +44,8 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
     if first is None or outcome != "passed":
         return Record(
             id=entry.case.id,
+            path=entry.case.path,
+            test=entry.case.test,
             suite=entry.case.suite,
             sweep=entry.case.sweep,
             outcome=outcome,
@@ -54,6 +56,8 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
     main = next((metric for metric in metrics if metric.main), None)
     record = Record(
         id=entry.case.id,
+        path=entry.case.path,
+        test=entry.case.test,
         suite=entry.case.suite,
         sweep=entry.case.sweep,
         outcome=outcome,

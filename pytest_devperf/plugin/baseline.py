@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,14 @@ from pytest_devperf.compare.history import Baseline, index
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.chosen import Options
+from pytest_devperf.plugin.selection import Location, Scope
 from pytest_devperf.store.file import means_a_file, read_file
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
-    from pytest_devperf.plugin.ledger import Ledger
+    from pytest_devperf.case.plan import Suite
     from pytest_devperf.plugin.place import Places
-    from pytest_devperf.record.record import Run
+    from pytest_devperf.record.record import DeviceRecord, Record, Run
     from pytest_devperf.store.store import Store
     from pytest_devperf.target.device import Device
 
@@ -36,9 +38,17 @@ def store_of(config: pytest.Config, options: Options) -> Store:
         answer: Store | None = (
             config.hook.pytest_devperf_make_store(config=config, spec=spec) if spec is not None else None
         )
-        return answer or open_store(spec, config.rootpath)
+        return open_store(spec, config.rootpath) if answer is None else answer
     except DevperfError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Cases of one device's baseline that were not measured."""
+
+    device: DeviceRecord
+    cases: tuple[str, ...]
 
 
 class Baselines:
@@ -194,49 +204,44 @@ class Baselines:
             hot_start_c=options.hot_start_c,
         )
 
-    def missing(self, ledger: Ledger, session: pytest.Session) -> Mapping[str, tuple[str, ...]]:
-        """Name the cases of each baseline that were not selected, by device.
+    def missing(self, selected: Collection[str], suite: Suite, scope: Scope) -> Sequence[Missing]:
+        """Find the cases of each device's baseline that this command could have measured and did not select.
 
-        Only what this command could have measured counts: cases of the suite asked for, below the paths given.
+        Args:
+            selected: Ids of the cases that were selected.
+            suite: The suite asked for.
+            scope: What the command line lets the session collect.
         """
-        selected = {entry.case.id for entry in ledger}
-        suites = {"quick", "full"} if "full" in self._suites(ledger) else {"quick"}
-        scope = _scope(session)
-        return {
-            fingerprint: tuple(
-                case_id
-                for case_id, baseline in known.items()
-                if case_id not in selected
-                and not (self._options.only and case_id.startswith(tuple(f"{host}[" for host in selected)))
-                and baseline.runs[0].record.suite in suites
-                and (scope is None or case_id.startswith(scope))
+        suites = {"quick", suite}
+        found = []
+        for known in self._by_device.values():
+            own = [baseline for baseline in known.values() if baseline.same_device]
+            ids = tuple(
+                each.case_id
+                for each in own
+                if each.case_id not in selected
+                and each.runs[0].record.suite in suites
+                and scope.holds(_location(each.runs[0].record))
+                and not self._left_out_by_app(each, selected)
             )
-            for fingerprint, known in self._by_device.items()
-        }
+            if ids:
+                found.append(Missing(device=own[0].device, cases=ids))
+        return found
 
-    def _suites(self, ledger: Ledger) -> set[str]:
-        return {entry.case.plan.suite for entry in ledger}
+    def _left_out_by_app(self, baseline: Baseline, selected: Collection[str]) -> bool:
+        """Tell whether `--devperf-only` had an app leave a case out."""
+        if self._options.only is None or baseline.runs[0].record.workload.kind != "app":
+            return False
+        return baseline.case_id.startswith(tuple(f"{host}[" for host in selected))
 
 
-def _scope(session: pytest.Session) -> tuple[str, ...] | None:
-    """Node id prefixes that the command line narrows the session to; None where it takes everything."""
-    from _pytest.config import Config
-
-    config: Config = session.config
-    if config.args_source is not Config.ArgsSource.ARGS:
-        return None
-    prefixes = []
-    for arg in config.args:
-        path = Path(config.invocation_params.dir, str(arg).partition("::")[0])
-        try:
-            relative = path.resolve().relative_to(config.rootpath).as_posix()
-        except ValueError:
-            return None
-        if relative == ".":
-            return None
-        node = str(arg).partition("::")[2]
-        prefixes.append(f"{relative}::{node}" if node else relative)
-    return tuple(prefixes)
+def _location(record: Record) -> Location | None:
+    """Tell where a case's test was; None if its record does not say."""
+    if record.path is not None:
+        return Location(record.path, record.test or "")
+    # Runs saved before records held it: the id is the node id, unless the marker gave another one.
+    path, colons, names = record.id.partition("::")
+    return Location(path, names) if path and colons else None
 
 
 def _named(device: object) -> str:

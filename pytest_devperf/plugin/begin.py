@@ -45,6 +45,7 @@ def begin(config: pytest.Config) -> None:
     campaign = _kind_of_campaign(config, options)(config, options, places_of(config), seed)
     config.stash[METERS] = campaign
     config.pluginmanager.register(campaign, "devperf-campaign")
+    config.pluginmanager.register(campaign.collected, "devperf-collected")
     config.pluginmanager.register(Calls(campaign), CALLS)
     config.pluginmanager.register(Suites(campaign.plan.suite), "devperf-suites")
 

@@ -13,6 +13,7 @@ from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.baseline import Baselines
 from pytest_devperf.plugin.cases import case_of, plan_of
 from pytest_devperf.plugin.chosen import Options
+from pytest_devperf.plugin.collected import Collected
 from pytest_devperf.plugin.hosting import Wish, adopted
 from pytest_devperf.plugin.judge import compare_record, conclude, make_record, with_comparison
 from pytest_devperf.plugin.keep import Keeper
@@ -30,7 +31,6 @@ from pytest_devperf.plugin.ready import (
     refuse_twins,
     settle_pin,
 )
-from pytest_devperf.plugin.suites import LEFT_OUT
 from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.record.record import Record
 
@@ -61,7 +61,7 @@ class Campaign:
         self.screen = Screen(config, self)
         self._meters: dict[int, Meter] = {}
         self._prerun: Context | None = None
-        self._deselected = 0
+        self.collected = Collected(config)
         self._ready = ReadyPhones(places, self.screen.cooling)
         self._said: set[str] = set()
 
@@ -85,21 +85,19 @@ class Campaign:
         try:
             self.baselines.read()
         except pytest.UsageError:
-            return False  # it is said once it is known that there are cases
+            return False  # it is said once it is known what there is to measure
         for target in self.places.opened:
             settle_pin(target, self.baselines)
         return True
 
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count what the user deselected; our own suite does not count."""
-        self._deselected += sum(1 for item in items if not item.stash.get(LEFT_OUT, False))
-
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take every selected case up, and refuse what can never be compared, before anything is measured."""
-        if only_looks(self.config):
+        if only_looks(self.config) or self.collected.ids is None:
             return
         items = [item for item in session.items if is_case(item)]
         if not items:
+            if session.items or not self.collected.narrowed:
+                self.baselines.read()
             return
         count: dict[tuple[str, str], int] = {}
         cases = [case_of(item, self.options, self.seed) for item in items]
@@ -295,27 +293,29 @@ class Campaign:
     def _close(self, session: pytest.Session) -> None:
         """Let go of devices, save, write, and fail the run where a gate did not hold."""
         self.places.release()
-        if not self.ledger.entries:
+        if only_looks(self.config):
             return
-        missing = self.baselines.missing(self.ledger, session)
-        self.keeper.keep(self.ledger, missing)
         strict = self.options.fail_on_missing
+        missing = self.collected.missing(
+            self.baselines, {entry.case.id for entry in self.ledger}, self.plan.suite, always=strict is True
+        )
+        self.keeper.keep(self.ledger, missing)
         if strict is None:
-            strict = self._deselected == 0
-        if strict and any(missing.values()):
+            strict = not self.collected.narrowed
+        if strict and missing:
             session.testsfailed += 1
         if self.keeper.failed or self.keeper.report(self.ledger).nothing_compared or self._nothing_ran():
             session.testsfailed += 1
 
     def _nothing_ran(self) -> bool:
         """Whether a target was named and could run none of the cases."""
-        if self.options.target == "auto":
+        if self.options.target == "auto" or not self.ledger.entries:
             return False
         return all(entry.starts and entry.starts[0].unsupported for entry in self.ledger)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
         """Write tables, cautions and the last line."""
-        if not self.ledger.entries:
+        if not self.ledger.entries and not self.keeper.missing:
             self.screen.nothing_measured(terminalreporter)
             return
         report = self.keeper.report(self.ledger)

@@ -14,6 +14,7 @@ from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.marker import FULL, MARKER
 from pytest_devperf.plugin.options import PLAN_ROWS, SESSION_FIELDS, reason_of
 from pytest_devperf.plugin.parse import parse_tolerance
+from pytest_devperf.plugin.selection import id_of, location_of
 
 OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target", "sweep"})
 """Marker keywords that are no field of the plan."""
@@ -50,13 +51,17 @@ def case_of(item: pytest.Item, options: Options, seed: int) -> Case:
     if sweep is not None and "processes" not in {**options.plan_ini, **plan_keywords, **options.plan_cli}:
         # As in a saved run: which configuration is best is asked of the process starts.
         plan = replace(plan, processes=min(SAVING_PROCESSES, plan.rounds))
+    _text(item, keywords, "id")
+    where = location_of(item)
     return Case(
-        id=_text(item, keywords, "id") or item.nodeid,
+        id=id_of(item, keywords),
+        path=where.path,
+        test=where.names,
         suite="full" if item.get_closest_marker(FULL) is not None else "quick",
         plan=plan,
         named=frozenset(options.plan_cli),
         tolerance=_tolerance(item, keywords.get("tolerance")),
-        sweep=f"{item.nodeid.partition('[')[0]} ({sweep})" if sweep is not None else None,
+        sweep=f"{where.path}::{where.names.partition('[')[0]} ({sweep})" if sweep is not None else None,
         memory=bool(keywords.get("memory", False)),
         target=_text(item, keywords, "target"),
     )

@@ -33,7 +33,10 @@ class Idle:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
         """Write one line."""
         if self._cases:
+            from pytest_devperf.report.table import printable
+
+            keys = printable(", ".join(self._keys))
             terminalreporter.write_line(
-                f"devperf: nothing was measured; {', '.join(self._keys)} in the ini file takes effect with --devperf, "
+                f"devperf: nothing was measured; {keys} in the ini file takes effect with --devperf, "
                 "or with devperf = true"
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from pytest_devperf.plugin.baseline import store_of
 from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.record.caution import refusing
 from pytest_devperf.record.codec import encode, settings_of
-from pytest_devperf.record.record import Document, Record, Run
+from pytest_devperf.record.record import DeviceRecord, Document, Record, Run
 from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.sensor.summary import summarise
 from pytest_devperf.store.commit import read_commit
@@ -30,11 +30,11 @@ from pytest_devperf.store.generation import generation_for
 
 if TYPE_CHECKING:
     from pytest_devperf.case.plan import Plan
+    from pytest_devperf.plugin.baseline import Missing
     from pytest_devperf.plugin.ledger import Entry, Ledger
     from pytest_devperf.plugin.place import Places
     from pytest_devperf.sensor.context import RunContext
     from pytest_devperf.store.store import Store
-    from pytest_devperf.target.target import Target
 
 RUN_ID_BYTES = 4
 """Random bytes of a run's id: enough to tell the runs of one second apart."""
@@ -48,7 +48,8 @@ class Keeper:
         self._options = options
         self._places = places
         self._plan = plan
-        self._missing: Mapping[str, tuple[str, ...]] = {}
+        self.missing: Sequence[Missing] = ()
+        """Cases of the baselines that were not measured, by device."""
         self._saved: list[Saved] = []
         self._messages: list[str] = []
         self._taken_at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -75,15 +76,15 @@ class Keeper:
                     f"--devperf-json={self._options.json} {what}: name a file in a folder that exists"
                 )
 
-    def keep(self, ledger: Ledger, missing: Mapping[str, tuple[str, ...]]) -> None:
+    def keep(self, ledger: Ledger, missing: Sequence[Missing]) -> None:
         """Save the session's runs and write its document; what fails is told and fails the run."""
-        self._missing = missing
+        self.missing = missing
         runs = self._runs(ledger)
         try:
             if self._options.save is not None:
                 self._save(ledger, runs, self._options.save)
             if self._options.json is not None:
-                write_file(self._json_path(), encode(Document(runs=tuple(run for run, _ in runs))))
+                write_file(self._json_path(), encode(Document(runs=tuple(runs))))
         except DevperfError as error:
             self.failed = True
             self._messages.append(f"NOT SAVED: {error}")
@@ -100,7 +101,7 @@ class Keeper:
                 "and a run with gaps would be a worse baseline than the old one"
             )
         return Report(
-            runs=tuple(run for run, _ in runs),
+            runs=tuple(runs),
             target=self._options.target,
             compared_with=compared_with,
             saved=tuple(self._saved),
@@ -112,28 +113,30 @@ class Keeper:
 
     # -- how ------------------------------------------------------------------------------------
 
-    def _runs(self, ledger: Ledger) -> list[tuple[Run, Target]]:
-        """One run per device that cases were measured on."""
-        groups: dict[str, tuple[Target, list[Entry]]] = {}
+    def _runs(self, ledger: Ledger) -> list[Run]:
+        """One run per device that cases were measured on, or should have been."""
+        groups: dict[str, tuple[DeviceRecord, list[Entry]]] = {}
         for entry in ledger:
-            target = entry.target or self._places.session_target()
-            groups.setdefault(target.device.fingerprint, (target, []))[1].append(entry)
-        commit = read_commit(self._config.rootpath)
-        runs = []
-        for fingerprint, (target, entries) in groups.items():
-            run = Run(
+            device = (entry.target or self._places.session_target()).device
+            groups.setdefault(device.fingerprint, (device_record(device), []))[1].append(entry)
+        missing = {each.device.fingerprint: each for each in self.missing}
+        for fingerprint, each in missing.items():
+            groups.setdefault(fingerprint, (each.device, []))
+        commit = read_commit(self._config.rootpath) if groups else None
+        return [
+            Run(
                 id=self._id(fingerprint),
                 taken_at=self._taken_at,
                 devperf_version=pytest_devperf.__version__,
                 commit=commit,
-                device=device_record(target.device),
+                device=device,
                 settings=settings_of(self._plan),
                 run_context=_context(entries),
                 cases=tuple(entry.record for entry in entries if entry.record is not None),
-                missing=self._missing.get(fingerprint, ()),
+                missing=missing[fingerprint].cases if fingerprint in missing else (),
             )
-            runs.append((run, target))
-        return runs
+            for fingerprint, (device, entries) in groups.items()
+        ]
 
     def _useless_tolerances(self, ledger: Ledger) -> list[str]:
         """Name tolerances that no metric of the session goes by: a mistyped one must not pass for a strict one."""
@@ -151,11 +154,11 @@ class Keeper:
     def _id(self, fingerprint: str) -> str:
         return self._ids.setdefault(fingerprint, secrets.token_hex(RUN_ID_BYTES))
 
-    def _save(self, ledger: Ledger, runs: Sequence[tuple[Run, Target]], label: str) -> None:
+    def _save(self, ledger: Ledger, runs: Sequence[Run], label: str) -> None:
         if ledger.unfinished:
             return
         store = store_of(self._config, self._options)
-        for run, _ in runs:
+        for run in runs:
             cases, held_back = self._worth_saving(ledger, run, label)
             if not any(record.outcome == "passed" for record in cases):
                 self._messages.append(f"NOT SAVED as {label}: no case passed, and an empty run is no baseline")

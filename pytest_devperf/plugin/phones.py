@@ -69,6 +69,8 @@ class Sent(msgspec.Struct, kw_only=True):
 
     device: Device
     cases: list[SentCase]
+    collected: list[str]
+    """Ids of the cases that it collected, selected or not."""
     deselected: int
     notes: list[str]
 
@@ -170,7 +172,8 @@ class Controller(Campaign):
         return result
 
     def _take(self, sent: Sent) -> None:
-        self._deselected = max(self._deselected, sent.deselected)
+        self.collected.ids = {*(self.collected.ids or ()), *sent.collected}
+        self.collected.deselected = max(self.collected.deselected, sent.deselected)
         for note in sent.notes:
             self.places.note(note)
         stand = Stand(sent.device)
@@ -218,7 +221,8 @@ class Worker(Campaign):
         sent = Sent(
             device=device,
             cases=[_sent(entry) for entry in self.ledger if entry.reports],
-            deselected=self._deselected,
+            collected=sorted(self.collected.ids or ()),
+            deselected=self.collected.deselected,
             notes=self.places.notes,
         )
         session.config.workeroutput[OUTPUT] = msgspec.msgpack.encode(sent)  # type: ignore[attr-defined] # pytest-xdist's

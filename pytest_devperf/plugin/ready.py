@@ -11,6 +11,7 @@ from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.kind import is_phone
 from pytest_devperf.plugin.passes import cool_down
 from pytest_devperf.plugin.place import Pinning, Places
+from pytest_devperf.plugin.selection import location_of
 from pytest_devperf.sensor.instrument import read_instrument
 
 if TYPE_CHECKING:
@@ -72,11 +73,17 @@ def refuse_twins(items: Sequence[pytest.Item], cases: Sequence[Case]) -> None:
     seen: dict[str, pytest.Item] = {}
     for item, case in zip(items, cases, strict=True):
         other = seen.setdefault(case.id, item)
-        if other is not item and other.nodeid != item.nodeid:
+        if (other.path, other.nodeid, other.location) != (item.path, item.nodeid, item.location):
             raise pytest.UsageError(
-                f"{item.nodeid} and {other.nodeid} are both called {case.id!r}: "
+                f"{_named(item)} and {_named(other)} are both called {case.id!r}: "
                 "give each its own @pytest.mark.devperf(id=…)"
             )
+
+
+def _named(item: pytest.Item) -> str:
+    """Name a test by its file, line and names: two tests may have one node id."""
+    line = item.location[1]
+    return f"{item.path}{'' if line is None else f':{line + 1}'}::{location_of(item).names}"
 
 
 class ReadyPhones:

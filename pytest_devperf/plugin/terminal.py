@@ -15,6 +15,7 @@ from pytest_devperf.record.record import Run
 from pytest_devperf.report import as_text
 from pytest_devperf.report.live import format_cooling, format_measuring
 from pytest_devperf.report.report import Report
+from pytest_devperf.report.table import printable
 from pytest_devperf.sensor.summary import summarise
 
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ class Screen:
         """Say that no case was measured, so that silence is not taken for a pass."""
         options = self._campaign.options
         compared = " and nothing was compared" if options.compare or options.against else ""
-        reporter.write_line(f"devperf: no case was measured{compared}")
+        saved = f" and nothing was saved as {options.save}" if options.save else ""
+        reporter.write_line(printable(f"devperf: no case was measured{compared}{saved}"))
 
 
 def _glance(target: Target) -> Context | None:

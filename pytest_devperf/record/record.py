@@ -158,6 +158,10 @@ class Record(Struct, frozen=True, kw_only=True):
     """One case of a run."""
 
     id: str
+    path: str | None = None
+    """File of its test, relative to rootdir; what a comparison of some files may miss is told by it."""
+    test: str | None = None
+    """Names of its test below the file: `TestSort::test_it[3]`."""
     suite: str = "quick"
     sweep: str | None = None
     """Group of configurations that are ranked among themselves."""

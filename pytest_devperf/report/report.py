@@ -99,11 +99,11 @@ class Report:
 
     @property
     def nothing_compared(self) -> bool:
-        """Whether a comparison was wanted, cases were selected, and none got one.
+        """Whether a comparison was wanted, cases were selected or are missing, and none got one.
 
         A label's first run, which the same session saves, is no failed comparison: all its cases are new.
         """
-        counts = {kind: count for kind, count in self.counts.items() if kind != "missing"}
+        counts = self.counts
         saves_it = any(saved.label == self.compared_with for saved in self.saved)
-        first = saves_it and set(counts) <= {"new", "skipped"} and "new" in counts
+        first = saves_it and set(counts) <= {"new", "skipped", "missing"} and "new" in counts
         return bool(self.compared_with and counts and not self.compared and not first)

@@ -251,13 +251,6 @@ def test_a_file_that_is_there_goes_before_a_label_of_its_name(two_cases: Suite) 
     result.stderr.fnmatch_lines(["*run.json is not a pytest-devperf run document*"])
 
 
-@pytest.mark.parametrize("option", ["--devperf-save=", "--devperf-compare=", "--devperf-save=  "])
-def test_an_empty_label_is_refused(two_cases: Suite, option: str) -> None:
-    result = two_cases.run("--devperf", option)
-    assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*a label must not be empty*"])
-
-
 # -- ids -----------------------------------------------------------------------------------------------
 
 HOSTILE = ["x" * 300, "ünïcödé ☃", "a::b", "line\nbreak", "'quo\"ted'", "$(touch owned)", "[x]", "nul\0", "-k", "@f"]

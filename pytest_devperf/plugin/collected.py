@@ -1,0 +1,66 @@
+"""What a session collected, what the user left out of it, and which cases of a baseline are missing therefore."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_devperf.plugin.cases import merged_keywords
+from pytest_devperf.plugin.marker import is_case
+from pytest_devperf.plugin.selection import id_of, scope_of
+from pytest_devperf.plugin.suites import LEFT_OUT
+
+if TYPE_CHECKING:
+    from pytest_devperf.case.plan import Suite
+    from pytest_devperf.plugin.baseline import Baselines, Missing
+
+
+class Collected:
+    """The hooks that watch a collection; with pytest-xdist the workers' collections, which the controller is told."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.ids: set[str] | None = None
+        """Ids of the cases that were collected, deselected ones too; None until pytest has collected without an
+        error."""
+        self.deselected = 0
+        """How many cases the user deselected."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: Sequence[pytest.Item]) -> None:
+        """Note which cases there are, before any is deselected."""
+        self.ids = {id_of(item, merged_keywords(item)) for item in items if is_case(item)}
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count the cases that the user deselected; our own suite does not count."""
+        self.deselected += sum(1 for item in items if is_case(item) and not item.stash.get(LEFT_OUT, False))
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether the user left cases out, beside those outside the paths given."""
+        return self.deselected > 0 or self._only_failed
+
+    @property
+    def _only_failed(self) -> bool:
+        """Whether `--lf` leaves whole files out, which pytest reports to nobody."""
+        return bool(self._config.getoption("lf", default=False))
+
+    def missing(
+        self, baselines: Baselines, selected: Collection[str], suite: Suite, *, always: bool
+    ) -> Sequence[Missing]:
+        """Find the cases of the baselines that this command could have measured and did not select.
+
+        Args:
+            baselines: What the session compares with.
+            selected: Ids of the selected cases.
+            suite: The suite asked for.
+            always: Whether they count although the user deselected every case there is.
+        """
+        missing = baselines.missing(selected, suite, scope_of(self._config))
+        if selected or not self.narrowed or always:
+            return missing
+        collected = self.ids or set()
+        vanished = collected.isdisjoint(case for each in missing for case in each.cases)
+        return missing if vanished and not self._only_failed else ()
