@@ -15,8 +15,8 @@ from pytest_devperf.record.record import Run
 from pytest_devperf.report import as_text
 from pytest_devperf.report.live import format_cooling, format_measuring
 from pytest_devperf.report.report import Report
-from pytest_devperf.report.table import printable
 from pytest_devperf.sensor.summary import summarise
+from pytest_devperf.untrusted import printable
 
 if TYPE_CHECKING:
     from pytest_devperf.measure.cooldown import Cooling
