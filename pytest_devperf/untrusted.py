@@ -106,6 +106,15 @@ def shown(value: object) -> str:
         return f"a value of type {type(value).__qualname__}"
 
 
+def is_lfs_pointer(data: bytes) -> bool:
+    """Tell whether a file is what Git LFS leaves in the place of one that was not fetched.
+
+    Source:
+        git-lfs, docs/spec.md, "The Pointer".
+    """
+    return data.startswith(b"version https://git-lfs.github.com/spec/")
+
+
 def _parse_int(digits: str) -> float:
     return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pytest_devperf import stats
 from pytest_devperf.compare.policy import Iqr
+from pytest_devperf.metric import LARGEST_VALUE, LONGEST_NS, SHORTEST_NS
 from pytest_devperf.record.measurement import centre_of_few
 from pytest_devperf.record.record import Confirmation, Measurement
 
@@ -25,7 +26,7 @@ IQR_TO_SPREAD = 1.5
 
 
 class NotSamples(ValueError):
-    """Raw samples that are no measurement: NaN, infinite, zero or negative."""
+    """Raw samples that are no measurement: NaN, infinite, zero, negative or absurd."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def estimate(
         anchor: Whether the anchor may be used; it is not where a round lacks it.
 
     Raises:
-        NotSamples: A sample is NaN, infinite, or (of a time) not above zero; or there are none.
+        NotSamples: A sample is NaN, infinite, absurd, or (of a time) not above zero; or there are none.
     """
     return _estimate(measurement, measurement, rounds=rounds, iqr=iqr, anchor=anchor)
 
@@ -115,8 +116,8 @@ def _of_rounds(
     if not rows or not all(rows):
         raise NotSamples("it holds no samples")
     centres, widths = stats.centres_and_widths(rows)
-    if not math.isfinite(sum(map(sum, rows))) or min(map(min, rows)) <= 0:
-        raise NotSamples("it holds a sample that is NaN, infinite, zero or negative")
+    if not _within(rows, SHORTEST_NS, LONGEST_NS):
+        raise NotSamples("it holds a sample that is NaN, infinite, zero, negative or absurd")
     process = source.process[: len(rows)]
     anchors = _anchors(source, len(rows)) if anchor else ()
     ratios = [centre / at for centre, at in zip(centres, anchors, strict=True)] if anchors else []
@@ -142,8 +143,8 @@ def _of_few(measurement: Measurement, source: Measurement | Confirmation) -> Est
     rows = [row for row in (source.samples_ns or source.samples or ()) if row]
     if not rows:
         raise NotSamples("it holds no values")
-    if not math.isfinite(sum(map(sum, rows))) or (timed and min(map(min, rows)) <= 0):
-        raise NotSamples("it holds a value that is NaN or infinite, or a time that is zero or negative")
+    if not (_within(rows, SHORTEST_NS, LONGEST_NS) if timed else _within(rows, -LARGEST_VALUE, LARGEST_VALUE)):
+        raise NotSamples("it holds a value that is NaN, infinite or absurd, or a time that is zero or negative")
     robust, spread = centre_of_few(rows)
     floors = _starts(source)
     return Estimate(
@@ -245,7 +246,12 @@ def _anchors(source: Measurement | Confirmation, count: int) -> Sequence[float]:
     if len(anchors) < count:
         return ()
     known = [at for at in anchors if at]
-    return known if len(known) == count and min(known) > 0 and math.isfinite(sum(known)) else ()
+    return known if len(known) == count and _within((known,), SHORTEST_NS, LONGEST_NS) else ()
+
+
+def _within(rows: Sequence[Sequence[float]], lowest: float, highest: float) -> bool:
+    """Tell whether all values are finite and lie within bounds; no row is empty."""
+    return math.isfinite(sum(map(sum, rows))) and lowest <= min(map(min, rows)) and max(map(max, rows)) <= highest
 
 
 def _tick(measurement: Measurement) -> float:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_devperf.errors import CaseError
+from pytest_devperf.metric import LONGEST_NS, SHORTEST_NS
 from pytest_devperf.target.target import Looping, Runner, SelfWarming, Ticking, Witnessing
+from pytest_devperf.untrusted import shown
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
@@ -45,14 +47,15 @@ def checked(samples_ns: Sequence[float], *, where: str, zero: bool = False) -> S
         zero: Whether a zero is fine (a coarse clock, before calibration).
 
     Raises:
-        CaseError: There are none, or one is NaN, infinite, negative or zero.
+        CaseError: There are none, or one is NaN, infinite, negative, zero or absurd.
     """
     if not samples_ns:
         raise CaseError(f"{where} gave no samples", "let the workload report one duration per iteration")
     for value in samples_ns:
-        if not math.isfinite(value) or value < 0 or (value == 0 and not zero):
+        if not SHORTEST_NS <= value <= LONGEST_NS and not (value == 0 and zero):
+            amount = shown(value) if isinstance(value, int) else f"{value:g}"
             raise CaseError(
-                f"{where} gave a duration of {value:g} ns",
+                f"{where} gave a duration of {amount} ns",
                 "a duration is a finite number above zero; look at the clock or tool it comes from",
             )
     return samples_ns

@@ -6,7 +6,6 @@ With measuring on, every call goes to a `Meter`; without, it runs once, as in an
 from __future__ import annotations
 
 import inspect
-import math
 import numbers
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.metric import LATENCY, Better
+from pytest_devperf.metric import LATENCY, Better, is_recorded_value
+from pytest_devperf.untrusted import shown
 
 if TYPE_CHECKING:
     from pytest_devperf.case.workload import Call, Command, Model, Workload
@@ -279,14 +279,14 @@ class Benchmark:
 
     def record(self, name: str, value: float, *, unit: str = "", better: Better = "lower") -> None:
         """Keep a value that the test found out itself; it is compared exactly unless a tolerance is given."""
-        given: object = value  # tests are seldom typed, and numbers of numpy's are no floats
-        if isinstance(given, bool) or not isinstance(given, numbers.Real) or not math.isfinite(given):
-            raise CaseError(f"{self._case_id}: devperf.record({name!r}, {value!r}) is not a finite number")
+        number = _as_float(value)
+        if number is None or not is_recorded_value(number):
+            raise CaseError(f"{self._case_id}: devperf.record({name!r}, {shown(value)}) is not a finite number")
         if better not in {"lower", "higher"}:
             raise CaseError(f"{self._case_id}: better={better!r}", "say 'lower' or 'higher'")
         name = self._name(name)
         if self._meter is not None:
-            self._meter.record(name, float(value), unit=unit, better=better)
+            self._meter.record(name, number, unit=unit, better=better)
 
     def workload(self, **facts: Any) -> None:
         """State facts of the work done: another value next time makes the case incomparable."""
@@ -472,6 +472,16 @@ class Benchmark:
                 "whose making takes no time",
                 "measure it with devperf.stream(function, …)",
             )
+
+
+def _as_float(value: object) -> float | None:
+    """Convert a number, one of numpy's too; None for anything else, and for one that no float holds."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def _loop_is_running() -> bool:

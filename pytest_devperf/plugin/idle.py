@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.plugin.marker import is_case
 from pytest_devperf.plugin.options import AIMS, read_ini
-from pytest_devperf.untrusted import printable
 
 if TYPE_CHECKING:
     import pytest
@@ -34,6 +33,8 @@ class Idle:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
         """Write one line."""
         if self._cases:
+            from pytest_devperf.untrusted import printable
+
             keys = printable(", ".join(self._keys))
             terminalreporter.write_line(
                 f"devperf: nothing was measured; {keys} in the ini file takes effect with --devperf, "

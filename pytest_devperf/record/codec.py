@@ -17,11 +17,15 @@ import msgspec
 from pytest_devperf.case.plan import PLAN_UNITS, Plan
 from pytest_devperf.errors import StoreError
 from pytest_devperf.record.record import SCHEMA, Confirmation, DeviceRecord, Document, Measurement, Run
+from pytest_devperf.untrusted import excerpt, is_lfs_pointer, shown
 
 _FAMILY, _, _VERSION = SCHEMA.partition("/")
 
 _CUT_SHORT = re.compile(rb'\A\s*\{\s*"schema"\s*:\s*"' + _FAMILY.encode() + rb"/")
 """How every document of ours begins: what begins so and does not parse is damaged, not foreign."""
+
+_MOST_KHZ = 10**9
+"""A terahertz."""
 
 _MEND = "restore it from a copy or delete it"
 
@@ -161,21 +165,26 @@ def _refusal(data: bytes, source: str, error: Exception | None) -> StoreError:
     foreign = StoreError(
         f"{source} is not a {_FAMILY} run document", "name a file that --devperf-json or a store wrote"
     )
+    if is_lfs_pointer(data):
+        return StoreError(f"{source} is a Git LFS pointer, not the run document", "fetch it with `git lfs pull`")
+    damaged = StoreError(f"{source} is damaged: {excerpt(str(error))}", _MEND)
     try:
         claim = msgspec.json.decode(data, type=_Claim)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         if _CUT_SHORT.match(data):
-            return StoreError(f"{source} is damaged: {error}", _MEND)
+            return damaged
         return foreign
     if claim.form is None or not claim.form.startswith(f"{_FAMILY}/"):
         return foreign
     if claim.form != SCHEMA:
         writers = sorted({run.devperf_version for run in claim.runs if run.devperf_version})
-        needed = f"pytest-devperf {writers[-1]}, which wrote it, or newer" if writers else "a newer pytest-devperf"
-        return StoreError(
-            f"{source} has version {claim.form.partition('/')[2]!r}, not {_VERSION!r}", f"install {needed}"
+        needed = (
+            f"pytest-devperf {excerpt(writers[-1])}, which wrote it, or newer" if writers else "a newer pytest-devperf"
         )
-    return StoreError(f"{source} is damaged: {error}", _MEND)
+        return StoreError(
+            f"{source} has version {shown(claim.form.partition('/')[2])}, not {_VERSION!r}", f"install {needed}"
+        )
+    return damaged
 
 
 def _flaws(run: Run, *, durations: bool) -> Iterator[str]:
@@ -185,6 +194,9 @@ def _flaws(run: Run, *, durations: bool) -> Iterator[str]:
         run: What is looked through.
         durations: Whether a duration that is not positive and finite counts too.
     """
+    for context in (run.run_context, *(case.run_context for case in run.cases)):
+        if any(not 0 <= khz <= _MOST_KHZ for khz in context.clock_state.max_khz.values()):
+            yield "a clock in it is faster than any processor's"
     for case in run.cases:
         for metric in case.metrics:
             where = f"{metric.name} of case {case.id!r}"

@@ -6,15 +6,18 @@ be derived from them again.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from pytest_devperf.metric import Better, Kind
 from pytest_devperf.sensor.context import RunContext
 
 SCHEMA = "pytest-devperf/1"
 """Name and version of the document; a reader refuses another."""
+
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""A whole number of 64 bits: longer ones are damage, and no float holds them."""
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 Quality = Literal["STABLE", "NOISY", "UNTRUSTWORTHY"]
@@ -38,7 +41,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 class Confirmation(Struct, frozen=True, kw_only=True):
     """The second look at a suspect; never serves as a baseline."""
 
-    process: tuple[int, ...]
+    process: tuple[Whole, ...]
     samples_ns: tuple[tuple[float, ...], ...] | None = None
     samples: tuple[tuple[float, ...], ...] | None = None
     anchor_ns: tuple[float | None, ...] = ()
@@ -53,14 +56,14 @@ class Measurement(Struct, frozen=True, kw_only=True):
     kind: Kind = "rounds"
     main: bool = False
     """Whether `stable` speaks of it."""
-    process: tuple[int, ...]
+    process: tuple[Whole, ...]
     """(rounds,) index of the process start each row of samples comes from."""
-    inner_loops: int | None = None
+    inner_loops: Whole | None = None
     samples_ns: tuple[tuple[float, ...], ...] | None = None
     """(rounds, iterations) ns; of times alone."""
     samples: tuple[tuple[float, ...], ...] | None = None
     """(starts, values) in `unit`; of everything that is no time."""
-    cpu_ns: tuple[int | None, ...] = ()
+    cpu_ns: tuple[Whole | None, ...] = ()
     anchor_ns: tuple[float | None, ...] = ()
     tick_ns: float | None = None
     """The clock's step for one iteration: inner loops divided out."""
@@ -72,7 +75,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
     iqr_pooled: float | None = None
     baseline: float | None = None
     """Memory before the workload was brought up, in `unit`."""
-    planned_rounds: int | None = None
+    planned_rounds: Whole | None = None
     """Rounds planned; fewer were run where the metric passed early or converged."""
     stop: str | None = None
     """Why the rounds ended: `done`, `early-pass`, `converged`, `too-slow`."""
@@ -100,11 +103,11 @@ class Stable(Struct, frozen=True, kw_only=True):
     robust_latency_ms: float
     round_medians_ms: tuple[float, ...]
     round_cov: float | None
-    rounds_run: int
+    rounds_run: Whole
     converged: bool
     quality: Quality
-    iters_per_round: int
-    cooldown_ms: int
+    iters_per_round: Whole
+    cooldown_ms: Whole
 
 
 class SkippedMethod(Struct, frozen=True, kw_only=True):
@@ -174,9 +177,9 @@ class Record(Struct, frozen=True, kw_only=True):
     run_context: RunContext = field(default_factory=RunContext)
     metrics: tuple[Measurement, ...] = ()
     skipped_methods: tuple[SkippedMethod, ...] = ()
-    iterations: int | None = None
+    iterations: Whole | None = None
     """Iterations per round of the time metrics."""
-    processes: int | None = None
+    processes: Whole | None = None
     stable: Stable | None = None
     comparison: Comparison | None = None
 
@@ -197,8 +200,8 @@ class DeviceRecord(Struct, frozen=True, kw_only=True):
     manufacturer: str | None = None
     model: str | None = None
     soc: str | None = None
-    cores: int | None = None
-    memory_gib: int | None = None
+    cores: Whole | None = None
+    memory_gib: Whole | None = None
     abi: str | None = None
     unit: str | None = None
 

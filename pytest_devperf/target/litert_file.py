@@ -5,9 +5,12 @@ Source: the LiteRT project's `schema.fbs` (numbers of fields and types, the stam
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pytest_devperf.target.flatbuffer import Table, read_root
 from pytest_devperf.target.method import MAIN, Method, read_methods
 from pytest_devperf.target.onnx_file import Size, Slot
+from pytest_devperf.tool.reading import distinct
 
 STAMP = b"TFL3"
 
@@ -104,17 +107,23 @@ def _method(
     return Method(
         name=name,
         place=place,
-        inputs=tuple(_slot(tensors[index], inputs_called.get(index)) for index in inputs),
-        outputs=tuple(_slot(tensors[index], outputs_called.get(index)) for index in outputs),
+        inputs=_slots([(tensors[index], inputs_called.get(index)) for index in inputs]),
+        outputs=_slots([(tensors[index], outputs_called.get(index)) for index in outputs]),
         input_places=tuple(inputs),
         output_places=tuple(outputs),
     )
 
 
-def _slot(tensor: Table, called: str | None) -> Slot:
+def _slots(tensors: Sequence[tuple[Table, str | None]]) -> tuple[Slot, ...]:
+    """Describe tensors under the names a signature gives them, else their own; stripped ones get a number."""
+    names = distinct(called or tensor.text(NAME) for tensor, called in tensors)
+    return tuple(_slot(name, tensor) for name, (tensor, _) in zip(names, tensors, strict=True))
+
+
+def _slot(name: str, tensor: Table) -> Slot:
     kind = tensor.number(TYPE, "b")
     return Slot(
-        name=called or tensor.text(NAME),
+        name=name,
         dtype=ELEMENT_TYPES[kind] if 0 <= kind < len(ELEMENT_TYPES) else f"element type {kind}",
         shape=_shape(tensor),
     )

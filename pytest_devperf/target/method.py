@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.target.feed import Feed, format_slot, make_feed, named_sizes
+from pytest_devperf.target.model_file import map_model
 from pytest_devperf.target.onnx_file import Slot
 
 MAIN = "forward"
@@ -103,16 +103,15 @@ def read_methods(path: str, parse: Callable[[memoryview], tuple[Method, ...]], *
     Raises:
         CaseError: There is no such file, it is of another kind, or it has no method.
     """
+    data = map_model(path)
     try:
-        with Path(path).open("rb") as file:
-            # Not closed by hand: that fails while a view of it is left, and an exception's frames hold views.
-            methods = parse(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
-    except OSError as error:
-        raise CaseError(f"cannot read model {path}: {error.strerror or error}", "check the path") from error
+        methods = parse(data)
     except ValueError as error:
         raise CaseError(f"{path} is no {kind}: {error}", "export it again") from error
     if not methods:
         raise CaseError(f"{path} has no method that could be run", "export it again")
+    if len({method.name for method in methods}) < len(methods):
+        raise CaseError(f"two methods of {path} have one name", "export it again")
     return methods
 
 

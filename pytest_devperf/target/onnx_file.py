@@ -9,13 +9,13 @@ Source: onnx/onnx.proto3 of the ONNX project (field numbers), protobuf's "Encodi
 from __future__ import annotations
 
 import hashlib
-import mmap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
 from pytest_devperf.errors import CaseError
+from pytest_devperf.target.model_file import map_model, weights_beside
 
 Size = Union[int, str, None]
 """A fixed size, the name of a symbolic one, or neither."""
@@ -159,15 +159,27 @@ CHILDREN: Mapping[str, Mapping[int, str]] = {
 """Where tensors, and so external data, can lie: message -> field number -> message."""
 
 
-def _tensors(data: memoryview, message: str = "model") -> Iterator[memoryview]:
-    for number, value in _fields(data):
+MOST_LEVELS = 100
+"""Levels of messages in one another that protobuf's own readers take. Source: protobuf, CodedInputStream."""
+
+
+def _tensors(data: memoryview) -> Iterator[memoryview]:
+    open_messages = [("model", _fields(data))]
+    while open_messages:
+        message, fields = open_messages[-1]
+        number, value = next(fields, (None, None))
+        if number is None:
+            open_messages.pop()
+            continue
         child = CHILDREN[message].get(number)
         if child is None or not isinstance(value, memoryview):
             continue
         if child == TENSOR:
             yield value
-        else:
-            yield from _tensors(value, child)
+            continue
+        open_messages.append((child, _fields(value)))
+        if len(open_messages) > MOST_LEVELS:
+            raise ValueError(f"its graphs are nested more than {MOST_LEVELS} levels deep")
 
 
 def _external(data: memoryview) -> Iterator[str]:
@@ -192,6 +204,8 @@ def parse_schema(data: bytes | memoryview) -> Schema:
         constants = {_text(tensor, 8) for tensor in _messages(graph, 5)}
         inputs = tuple(slot for slot in map(_slot, _messages(graph, 11)) if slot.name not in constants)
         outputs = tuple(map(_slot, _messages(graph, 12)))
+        if len({slot.name for slot in inputs}) < len(inputs):
+            raise ValueError("two of its inputs have one name")
         return Schema(inputs=inputs, outputs=outputs, external=tuple(sorted(set(_external(view)))))
     except (IndexError, UnicodeDecodeError) as error:
         raise ValueError("not in protobuf's wire format, or cut off") from error
@@ -203,12 +217,9 @@ def read_schema(path: str) -> Schema:
     Raises:
         CaseError: There is no such file, or it is no ONNX model.
     """
+    data = map_model(path)
     try:
-        with Path(path).open("rb") as file:
-            # Not closed by hand: that fails while a view of it is left, and an exception's frames hold views.
-            return parse_schema(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
-    except OSError as error:
-        raise CaseError(f"cannot read model {path}: {error.strerror or error}", "check the path") from error
+        return parse_schema(data)
     except ValueError as error:
         raise CaseError(f"{path} is no ONNX model: {error}", "export it again") from error
 
@@ -219,13 +230,11 @@ def model_sha256(path: str, external: tuple[str, ...] = ()) -> str:
     Without external data it is what `sha256sum` prints for the file.
 
     Raises:
-        CaseError: One of the files is missing.
+        CaseError: One of the files is missing, is no regular file, or lies outside the model's folder.
     """
     digest = hashlib.sha256()
-    folder = Path(path).parent
-    for name in (None, *external):
-        part = Path(path) if name is None else folder / name
-        if name is not None:
+    for name, part in {"": Path(path), **weights_beside(path, external)}.items():
+        if name:
             digest.update(f"\0{name}\0".encode())
         try:
             with part.open("rb") as file:

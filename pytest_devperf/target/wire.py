@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar, Union
 
 import msgspec
 
 from pytest_devperf.errors import CaseError
+from pytest_devperf.metric import LARGEST_VALUE, LONGEST_NS, MOST_BYTES, SHORTEST_NS, is_recorded_value
+from pytest_devperf.untrusted import excerpt
 
 SCHEMA = "pytest-devperf-wire/1"
 """Name and version of the format; a change that an old client could not follow raises the number."""
@@ -17,11 +19,20 @@ MOST_ROUNDS = 1000
 MOST_ITERATIONS = 100_000
 """Bounds of one report, far above what any plan asks for: more is a client gone wrong."""
 
-# No path separator and no control character: a name becomes part of a test's id and of a terminal's line.
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^/\\\x00-\x1f\x7f]+\Z")]
+MOST_LOOPS = 10**12
+"""Calls that one iteration may time together: at a nanosecond each they take a quarter of an hour."""
+
+# A name becomes part of a test's id and of a terminal's line: no path separator, no control character of ASCII or
+# Latin-1, none that breaks a line or turns the direction of writing.
+_UNFIT = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=rf"^(?!\.{{1,2}}$)[^/\\{_UNFIT}]+\Z")]
+Unit = Annotated[str, msgspec.Meta(min_length=1, max_length=20, pattern=rf"^[^{_UNFIT}]+\Z")]
 Text = Annotated[str, msgspec.Meta(max_length=4000)]
-Duration = Annotated[float, msgspec.Meta(gt=0)]
-Size = Annotated[int, msgspec.Meta(ge=0)]
+Id = Annotated[str, msgspec.Meta(max_length=200)]
+Duration = Annotated[float, msgspec.Meta(ge=SHORTEST_NS, le=LONGEST_NS)]
+Size = Annotated[int, msgspec.Meta(ge=0, le=MOST_BYTES)]
+Number = Annotated[float, msgspec.Meta(ge=-LARGEST_VALUE, le=LARGEST_VALUE)]
+Fact = Union[Text, Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)], float, bool, None]
 Rounds = Annotated[
     tuple[Annotated[tuple[Duration, ...], msgspec.Meta(min_length=1, max_length=MOST_ITERATIONS)], ...],
     msgspec.Meta(min_length=1, max_length=MOST_ROUNDS),
@@ -46,15 +57,15 @@ class AppMemory(msgspec.Struct, frozen=True, kw_only=True):
 class AppValue(msgspec.Struct, frozen=True, kw_only=True):
     """A number that is no duration."""
 
-    value: float
-    unit: Annotated[str, msgspec.Meta(min_length=1, max_length=20)]
+    value: Number
+    unit: Unit
     better: Literal["lower", "higher"] = "lower"
 
 
 class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the app found out about one of its cases."""
 
-    run: str
+    run: Id
     """The run's id, as the app was told it."""
     case: Name
     outcome: Literal["passed", "failed", "skipped"] = "passed"
@@ -64,15 +75,18 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
     """Cost of bringing the workload up."""
     rounds_ns: Annotated[dict[Name, Rounds], msgspec.Meta(max_length=MOST_METRICS)] = {}
     """Per metric (`latency`, `latency.decode`) its rounds: ns of each iteration, inner loops divided out."""
-    inner_loops: Annotated[int, msgspec.Meta(ge=1)] = 1
+    inner_loops: Annotated[int, msgspec.Meta(ge=1, le=MOST_LOOPS)] = 1
     """Calls that each iteration timed together, where the clock is coarse."""
     values: Annotated[dict[Name, AppValue], msgspec.Meta(max_length=MOST_METRICS)] = {}
     memory: AppMemory | None = None
-    facts: Annotated[dict[Name, str | int | float | bool | None], msgspec.Meta(max_length=MOST_METRICS)] = {}
+    facts: Annotated[dict[Name, Fact], msgspec.Meta(max_length=MOST_METRICS)] = {}
     """Facts of the work done: another value next time makes the case incomparable."""
 
     def __post_init__(self) -> None:
         """Hold the fields to each other."""
+        for name, each in self.values.items():
+            if not is_recorded_value(each.value):
+                raise ValueError(f"the value of {name!r} is a number that nothing measures")
         if self.outcome == "passed" and not (self.rounds_ns or self.values):
             raise ValueError("a passed case has rounds_ns or values")
         if self.outcome != "passed" and not self.reason:
@@ -82,14 +96,14 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
 class Begun(msgspec.Struct, frozen=True, kw_only=True):
     """The app begins a case: where it dies, this is the case it died in."""
 
-    run: str
+    run: Id
     case: Name
 
 
 class FinalReport(msgspec.Struct, frozen=True, kw_only=True):
     """The app is through; everything is told once more."""
 
-    run: str
+    run: Id
     cases: Annotated[tuple[CaseReport, ...], msgspec.Meta(max_length=MOST_CASES)]
     reason: Text | None = None
     """Why it ended early, where it did."""
@@ -120,4 +134,4 @@ def parse_body(body: bytes, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise CaseError(f"the body is no {kind.__name__}: {error}", "see docs/wire.md") from error
+        raise CaseError(f"the body is no {kind.__name__}: {excerpt(str(error))}", "see docs/wire.md") from error

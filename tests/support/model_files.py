@@ -1,4 +1,4 @@
-"""Writes tiny .tflite and .pte files for tests, by the numbers of their schemas' fields."""
+"""Writes tiny .tflite, .pte and .onnx files for tests, by the numbers of their schemas' fields."""
 
 from __future__ import annotations
 
@@ -70,6 +70,71 @@ def _vector(builder: Any, size: int, items: Sequence[Any], put: Callable[[Any], 
     for item in reversed(items):
         put(item)
     return builder.EndVector()
+
+
+def shared_signatures(count: int) -> bytes:
+    """Write a .tflite file of 8 bytes for each signature, all of which are one that lists one input as often."""
+    flatbuffers = pytest.importorskip("flatbuffers")
+    builder = flatbuffers.Builder(1024)
+    subgraph = _table(builder, {0: ("tables", [{3: ("text", "x")}]), 1: ("numbers:i", [0]), 2: ("numbers:i", [0])})
+    called = _table(builder, {0: ("text", "x"), 1: ("I", 0)})
+    inputs = _vector(builder, 4, [called] * count, builder.PrependUOffsetTRelative)
+    key = builder.CreateString("s")
+    builder.StartObject(5)
+    builder.PrependUOffsetTRelativeSlot(0, inputs, 0)
+    builder.PrependUOffsetTRelativeSlot(2, key, 0)
+    signature = builder.EndObject()
+    signatures = _vector(builder, 4, [signature] * count, builder.PrependUOffsetTRelative)
+    subgraphs = _vector(builder, 4, [subgraph], builder.PrependUOffsetTRelative)
+    builder.StartObject(8)
+    builder.PrependUOffsetTRelativeSlot(2, subgraphs, 0)
+    builder.PrependUOffsetTRelativeSlot(7, signatures, 0)
+    builder.Finish(builder.EndObject(), b"TFL3")
+    return bytes(builder.Output())
+
+
+def message(*fields: tuple[int, bytes | int]) -> bytes:
+    """Write a protobuf message: field numbers with numbers, or with bytes (texts and messages)."""
+    parts = []
+    for number, value in fields:
+        if isinstance(value, int):
+            parts.append(varint(number << 3) + varint(value))
+        else:
+            parts.append(varint(number << 3 | 2) + varint(len(value)) + value)
+    return b"".join(parts)
+
+
+def varint(value: int) -> bytes:
+    """Write a number in groups of seven bits, the lowest first."""
+    groups = bytearray()
+    while value >= 0x80:
+        groups.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*groups, value))
+
+
+def onnx(*, inputs: Sequence[str] = ("x",), external: Sequence[str] = (), levels: int = 0) -> bytes:
+    """Write an ONNX model of float32 [1, 3] inputs; no node in it runs.
+
+    Args:
+        inputs: Their names.
+        external: Locations of external data, one tensor each.
+        levels: How many graphs lie in one another.
+    """
+
+    def tensor(location: str) -> bytes:
+        entry = message((1, b"location"), (2, location.encode()))
+        return message((1, 3), (2, 1), (8, location.encode()), (13, entry), (14, 1))
+
+    def value(name: str) -> bytes:
+        shape = message(*((1, message((1, size))) for size in (1, 3)))
+        return message((1, name.encode()), (2, message((1, message((1, 1), (2, shape))))))
+
+    graph = message(*((5, tensor(location)) for location in external))
+    for _ in range(levels):
+        graph = message((1, message((5, message((6, graph))))))
+    graph += message(*((11, value(name)) for name in inputs), (12, value("y")))
+    return message((1, 8), (7, graph))
 
 
 def tflite(*, signatures: Sequence[str] = (), open_rank: int = 0) -> bytes:

@@ -218,6 +218,46 @@ def test_a_truncated_document_is_damaged_not_foreign():
         decode(encode(a_document())[:-40], "x")
 
 
+@pytest.mark.parametrize("key", ["outcome", "suite", "iterations", "id"])
+def test_a_long_value_of_a_wrong_kind_does_not_fill_the_message(key):
+    written = json.loads(encode(a_document()))
+    written["runs"][0]["cases"][0][key] = ["\x1b" * 100_000] if key == "id" else "x" * 100_000
+    if key == "suite":
+        written["runs"][0]["cases"][0]["outcome"] = "x" * 100_000
+
+    with pytest.raises(StoreError, match="is damaged") as refused:
+        decode(json.dumps(written).encode(), "x.json")
+    assert len(str(refused.value)) < 600
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("digits", [20, 450, 4000])
+@pytest.mark.parametrize("key", ["process", "inner_loops", "cpu_ns", "planned_rounds"])
+def test_an_integer_that_no_machine_counts_to_is_damage(key, digits):
+    written = json.loads(encode(a_document()))
+    metric = written["runs"][0]["cases"][0]["metrics"][0]
+    metric[key] = [10**digits] * len(metric["process"]) if isinstance(metric[key], list) else 10**digits
+
+    with pytest.raises(StoreError, match="is damaged"):
+        decode(json.dumps(written).encode(), "x.json")
+
+
+def test_a_clock_that_no_processor_has_is_damage():
+    written = json.loads(encode(a_document()))
+    written["runs"][0]["run_context"]["clock_state"]["max_khz"] = {"policy0": 10**400}
+
+    with pytest.raises(StoreError, match="is damaged: a clock in it"):
+        decode(json.dumps(written).encode(), "x.json")
+
+
+def test_a_git_lfs_pointer_is_called_so_and_how_to_fetch_the_file():
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+
+    for read in (decode, decode_heads):
+        with pytest.raises(StoreError, match=r"x\.json is a Git LFS pointer, .*git lfs pull"):
+            read(pointer, "x.json")
+
+
 @pytest.mark.parametrize(
     ("key", "value", "place"),
     [("taken_at", 5, r"\$\.runs\[0\]\.taken_at"), ("cases", {}, r"\$\.runs\[0\]\.cases"), ("device", None, "device")],

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_files import pte, tflite
+from model_files import onnx, pack, pte, shared_signatures, tflite
 
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.target.executorch_file import backends_of, parse_executorch, read_executorch
 from pytest_devperf.target.litert_file import parse_litert, read_litert
 from pytest_devperf.target.method import feed_methods
-from pytest_devperf.target.onnx_file import Slot
+from pytest_devperf.target.model_file import weights_beside
+from pytest_devperf.target.onnx_file import Slot, model_sha256, parse_schema, read_schema
 
 
 def test_a_model_without_signatures_has_its_main_subgraph_as_forward():
@@ -94,6 +97,139 @@ def test_a_foreign_file_is_told_by_its_name(read, data, tmp_path):
 
     with pytest.raises(CaseError, match=r"model\.bin"):
         read(str(path))
+
+
+def test_offsets_that_meet_in_one_place_cost_no_more_than_the_files_length():
+    assert len(parse_litert(shared_signatures(3))) == 3
+
+    with pytest.raises(ValueError, match="point to one another without end"):
+        parse_litert(shared_signatures(1500))
+
+
+def test_inputs_whose_names_were_stripped_are_fed_apart():
+    bare = {3: ("text", ""), 0: ("numbers:i", [1]), 1: ("b", 0)}
+    subgraph = {0: ("tables", [bare, bare, bare]), 1: ("numbers:i", [0, 1]), 2: ("numbers:i", [2])}
+
+    (method,) = parse_litert(pack({2: ("tables", [subgraph])}, b"TFL3"))
+
+    assert len({slot.name for slot in method.inputs}) == 2
+    assert len(feed_methods((method,), Model(path="m.tflite")).feeds["forward"].arrays) == 2
+
+
+@pytest.mark.parametrize(
+    ("read", "data"), [(read_litert, tflite(signatures=["a", "a"])), (read_executorch, pte(methods=["a", "a"]))]
+)
+def test_methods_of_one_name_are_refused(read, data, tmp_path):
+    (tmp_path / "m.bin").write_bytes(data)
+
+    with pytest.raises(CaseError, match=r"two methods of .* have one name"):
+        read(str(tmp_path / "m.bin"))
+
+
+def test_an_onnx_model_names_its_inputs_outputs_and_weights():
+    schema = parse_schema(onnx(inputs=["a", "b"], external=["w.bin", "sub/v.bin"], levels=5))
+
+    assert schema.inputs == tuple(Slot(name=name, dtype="float32", shape=(1, 3)) for name in "ab")
+    assert schema.outputs == (Slot(name="y", dtype="float32", shape=(1, 3)),)
+    assert schema.external == ("sub/v.bin", "w.bin")
+
+
+def test_graphs_in_one_another_are_refused_beyond_what_protobuf_reads():
+    assert parse_schema(onnx(external=["w"], levels=30)).external == ("w",)
+
+    with pytest.raises(ValueError, match="nested more than 100 levels"):
+        parse_schema(onnx(external=["w"], levels=3000))
+
+
+def test_onnx_inputs_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two of its inputs have one name"):
+        parse_schema(onnx(inputs=["x", "x"]))
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+
+
+@pytest.mark.parametrize("read", [read_litert, read_executorch, read_schema])
+def test_a_git_lfs_pointer_in_the_place_of_a_model_is_called_so(read, tmp_path):
+    (tmp_path / "m.bin").write_bytes(POINTER)
+
+    with pytest.raises(CaseError, match=r"m\.bin is a Git LFS pointer, .*git lfs pull"):
+        read(str(tmp_path / "m.bin"))
+
+
+@pytest.mark.parametrize("read", [read_litert, read_executorch, read_schema])
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO is a POSIX matter")
+def test_a_model_that_is_no_regular_file_is_not_waited_for(read, tmp_path):
+    os.mkfifo(tmp_path / "m.bin")
+
+    for path in (tmp_path / "m.bin", tmp_path, Path(os.devnull)):
+        with pytest.raises(CaseError, match="is no regular file"):
+            read(str(path))
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model with one file of weights, whose name tests choose."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "outside").write_bytes(b"w")
+
+    def make(location):
+        path = tmp_path / "models" / "m.onnx"
+        path.write_bytes(onnx(external=[location]))
+        return str(path)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/dev/zero",
+        "../outside",
+        "a/../../outside",
+        "..\\outside",
+        "C:\\x",
+        "C:x",
+        "\\\\host\\x",
+        "",
+        ".",
+        "a\x00b",
+        "a\nb",
+    ],
+)
+def test_weights_outside_the_models_folder_are_refused(model, name):
+    path = model(name)
+
+    for use in (weights_beside, model_sha256):
+        with pytest.raises(CaseError, match="outside its folder") as refused:
+            use(path, read_schema(path).external)
+        assert str(refused.value).isprintable()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO is a POSIX matter")
+def test_weights_that_are_no_regular_file_are_not_waited_for(model, tmp_path):
+    path = model("w.bin")
+    os.mkfifo(tmp_path / "models" / "w.bin")
+
+    with pytest.raises(CaseError, match=r"w\.bin, a part of model .*, is no regular file"):
+        model_sha256(path, ("w.bin",))
+
+
+def test_weights_may_lie_behind_a_link_as_download_caches_lay_them_out(model, tmp_path):
+    path = model("w.bin")
+    (tmp_path / "models" / "w.bin").symlink_to(tmp_path / "outside")
+
+    assert weights_beside(path, ["w.bin"])["w.bin"].read_bytes() == b"w"
+
+
+@pytest.mark.parametrize(("content", "words"), [(None, "cannot be read"), (POINTER, "Git LFS pointer")])
+def test_weights_that_are_not_there_are_named(model, tmp_path, content, words):
+    path = model("w.bin")
+    if content is not None:
+        (tmp_path / "models" / "w.bin").write_bytes(content)
+
+    with pytest.raises(CaseError, match=rf"w\.bin, a part of model .*{words}"):
+        model_sha256(path, ("w.bin",))
 
 
 WHOLE = {parse_litert: tflite(signatures=["one"], open_rank=1), parse_executorch: pte()}

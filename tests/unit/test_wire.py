@@ -48,8 +48,13 @@ def test_a_field_that_is_not_known_yet_does_no_harm() -> None:
         ({"case": ""}, "$.case"),
         ({"case": "x" * 201}, "$.case"),
         ({"rounds_ns": {"a/b": [[1]]}}, "rounds_ns"),
-        ({"rounds_ns": {"latency": [[0]]}}, "> 0.0"),
-        ({"rounds_ns": {"latency": [[-5]]}}, "> 0.0"),
+        ({"case": "a\x9b31m"}, "$.case"),
+        ({"case": "a\u202eb"}, "$.case"),
+        ({"rounds_ns": {"latency": [[0]]}}, ">= 1e-06"),
+        ({"rounds_ns": {"latency": [[-5]]}}, ">= 1e-06"),
+        ({"rounds_ns": {"latency": [[1e300]]}}, "<= 1"),
+        ({"rounds_ns": {"latency": [[1e-300]]}}, ">= 1e-06"),
+        ({"rounds_ns": {"latency": [[10**450]]}}, "out of range"),
         ({"rounds_ns": {"latency": [["5"]]}}, "rounds_ns"),
         ({"rounds_ns": {"latency": [[]]}}, "length >= 1"),
         ({"rounds_ns": {"latency": []}}, "length >= 1"),
@@ -59,9 +64,17 @@ def test_a_field_that_is_not_known_yet_does_no_harm() -> None:
         ({"outcome": "great"}, "$.outcome"),
         ({"memory": {"baseline": -1, "peak": 5}}, "$.memory.baseline"),
         ({"memory": {"peak": 5}}, "baseline"),
+        ({"memory": {"baseline": 0, "peak": 10**25}}, "$.memory.peak"),
+        ({"values": {"x": {"value": 1e300, "unit": "1"}}}, "<= 1"),
+        ({"values": {"x": {"value": 1e-300, "unit": "1"}}}, "nothing measures"),
+        ({"values": {"x": {"value": 1, "unit": "\x1b[2J"}}}, "unit"),
+        ({"facts": {"boxes": 10**25}}, "facts"),
         ({"inner_loops": 0}, "$.inner_loops"),
+        ({"inner_loops": 10**13}, "$.inner_loops"),
         ({"load_ns": 0}, "$.load_ns"),
         ({"run": None}, "$.run"),
+        ({"run": "r" * 100_000}, "$.run"),
+        ({"outcome": "x" * 100_000}, "$.outcome"),
     ],
 )
 def test_a_wrong_field_is_refused_and_named(change: dict, words: str) -> None:
@@ -69,6 +82,7 @@ def test_a_wrong_field_is_refused_and_named(change: dict, words: str) -> None:
         parse_body(json.dumps({**GOOD, **change}).encode(), CaseReport)
 
     assert words in str(refused.value)
+    assert len(str(refused.value)) < 500
     assert "docs/wire.md" in refused.value.next_step
 
 

@@ -18,6 +18,7 @@ from pytest_devperf.target.android.place import Place
 from pytest_devperf.target.android.setup import LIBRARY, RUNNER, Setup
 from pytest_devperf.target.android.talk import Answer, Talk
 from pytest_devperf.target.feed import Feed, make_feed
+from pytest_devperf.target.model_file import weights_beside
 from pytest_devperf.target.onnx_file import Schema, model_sha256, read_schema
 from pytest_devperf.target.target import Memory, Survey, Witness
 from pytest_devperf.untrusted import parse_json
@@ -29,6 +30,9 @@ METHOD = "forward"
 """The one entry an ONNX model has."""
 
 MANIFEST = "manifest.txt"
+
+MODEL_FOLDER = "model"
+"""Folder below the working folder that holds the model and the files it keeps its weights in."""
 
 CPU = "CPUExecutionProvider"
 """The provider that takes what no other takes."""
@@ -231,15 +235,25 @@ def start_model(
         place.close()
 
 
+def name_beside(external: Sequence[str], suffix: str) -> str:
+    """Name a model's file in a folder of its own, in which no file has a name of ours.
+
+    >>> name_beside(["weights.bin"], ".onnx"), name_beside(["model.onnx"], ".onnx")
+    ('model/model.onnx', 'model/model_.onnx')
+    """
+    name = "model"
+    while f"{name}{suffix}" in external:
+        name += "_"
+    return f"{MODEL_FOLDER}/{name}{suffix}"
+
+
 def _lay_out(model: Model, schema: Schema, feed: Feed, setup: Setup, place: Place) -> None:
-    model_name = f"model{Path(model.path).suffix}"
+    model_name = name_beside(schema.external, Path(model.path).suffix)
     with tempfile.TemporaryDirectory(prefix="devperf-") as folder:
         scratch = Path(folder)
         files = {RUNNER: setup.runner, LIBRARY: setup.library, model_name: Path(model.path)}
-        for name in schema.external:
-            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-                raise CaseError(f"{model.path} keeps weights outside its folder ({name})", "export it into one folder")
-            files[name] = Path(model.path).parent / name
+        for name, path in weights_beside(model.path, schema.external).items():
+            files[f"{MODEL_FOLDER}/{name}"] = path
         for index, array in enumerate(feed.arrays.values()):
             files[f"input{index}.raw"] = scratch / f"input{index}.raw"
             files[f"input{index}.raw"].write_bytes(raw_bytes(array))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_devperf.errors import Unsupported, UsageError
+from pytest_devperf.target.model_file import flaw_of
 from pytest_devperf.untrusted import parse_json
 
 FOLDER_VARIABLE = "PYTEST_DEVPERF_ANDROID"
@@ -48,7 +49,8 @@ MACHINES = {183: "arm64-v8a", 40: "armeabi-v7a", 62: "x86_64", 3: "x86"}
 COMMAND = "devperf setup-android --library libonnxruntime.so"
 """The next step where nothing is set up."""
 
-Paths = tuple[Path, Path]
+MOST_LIBRARY_BYTES = 1 << 30
+"""Largest library that is unpacked: ONNX Runtime for Android has 20 to 100 MB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,11 +148,9 @@ def elf_abi(path: Path, *, what: str = "a shared library") -> str:
     Raises:
         UsageError: It is no ELF file, or for no processor that Android runs on.
     """
-    try:
-        with path.open("rb") as file:
-            head = file.read(20)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}", "check the path") from error
+    _check_file(path)
+    with path.open("rb") as file:
+        head = file.read(20)
     if len(head) < 20 or head[:4] != b"\x7fELF":  # noqa: PLR2004 - up to the end of e_machine
         raise UsageError(f"{path} is not {what} for Android or Linux", "give the file that was built for the phone")
     machine = struct.unpack("<H" if head[5] == 1 else ">H", head[18:20])[0]
@@ -254,21 +254,40 @@ def _from_file(library: Path | None) -> dict[str, Path]:
 
 def _from_aar(aar: Path, scratch: Path) -> dict[str, Path]:
     """Take the libraries out of an archive; only names that we expect are read."""
+    _check_file(aar)
     found = {}
     try:
         with zipfile.ZipFile(aar) as archive:
-            there = set(archive.namelist())
+            there = {entry.filename: entry for entry in archive.infolist()}
             for abi in TRIPLES:
-                name = f"jni/{abi}/{LIBRARY}"
-                if name in there:
-                    path = scratch / f"{abi}.so"
-                    path.write_bytes(archive.read(name))
-                    found[abi] = path
-    except (OSError, zipfile.BadZipFile) as error:
+                entry = there.get(f"jni/{abi}/{LIBRARY}")
+                if entry is not None:
+                    found[abi] = _extract(archive, entry, scratch / f"{abi}.so")
+    except UsageError:
+        raise
+    except Exception as error:
+        # zipfile raises a dozen kinds of errors for damaged archives.
         raise UsageError(f"cannot read {aar}: {error}", "give an onnxruntime-android archive") from error
     if not found:
         raise UsageError(f"{aar} holds no jni/ABI/{LIBRARY}", "give an onnxruntime-android archive")
     return found
+
+
+def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, to: Path) -> Path:
+    """Unpack a library block by block: a few bytes of an archive can stand for more than this machine has."""
+    if entry.file_size > MOST_LIBRARY_BYTES:
+        raise UsageError(
+            f"{entry.filename} would take {entry.file_size / (1 << 30):.1f} GiB", "give an onnxruntime-android archive"
+        )
+    with archive.open(entry) as packed, to.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+    return to
+
+
+def _check_file(path: Path) -> None:
+    flaw = flaw_of(path)
+    if flaw is not None:
+        raise UsageError(f"{path} {flaw[0]}", flaw[1])
 
 
 def _store(abi: str, library: Path, *, ndk: Path | None, runner: Path | None) -> Setup:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pytest_devperf.case.workload import App, Workload
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import Context
@@ -57,6 +59,42 @@ class Connected:
     model: str | None
     product: str | None
     os: str | None
+
+
+class _Hardware(msgspec.Struct, frozen=True, rename="camel"):
+    platform: str | None = None
+    marketing_name: str | None = None
+    product_type: str | None = None
+
+
+class _Software(msgspec.Struct, frozen=True, rename="camel"):
+    os_version_number: str | None = None
+    os_build_update: str | None = None
+
+
+class _Connection(msgspec.Struct, frozen=True, rename="camel"):
+    tunnel_state: str | None = None
+
+
+class _Listed(
+    msgspec.Struct,
+    frozen=True,
+    rename={"hardware": "hardwareProperties", "software": "deviceProperties", "connection": "connectionProperties"},
+):
+    identifier: str
+    hardware: _Hardware = _Hardware()
+    software: _Software = _Software()
+    connection: _Connection = _Connection()
+
+
+class _Devices(msgspec.Struct, frozen=True):
+    devices: tuple[_Listed, ...] = ()
+
+
+class _Listing(msgspec.Struct, frozen=True):
+    """What `devicectl` writes, as far as it is used."""
+
+    result: _Devices = _Devices()
 
 
 class IosTarget:
@@ -198,17 +236,19 @@ def parse_devices(text: str) -> tuple[Connected, ...]:
     Source:
         `devicectl help list devices`; the JSON output is the one that is promised to scripts.
     """
-    devices = json.loads(text).get("result", {}).get("devices", [])
+    try:
+        listing = msgspec.json.decode(text, type=_Listing)
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise ValueError(f"no listing of devices: {error}") from error
     return tuple(
         Connected(
-            identifier=str(each["identifier"]),
-            model=each.get("hardwareProperties", {}).get("marketingName"),
-            product=each.get("hardwareProperties", {}).get("productType"),
-            os=_os(each.get("deviceProperties", {})),
+            identifier=each.identifier,
+            model=each.hardware.marketing_name,
+            product=each.hardware.product_type,
+            os=_os(each.software),
         )
-        for each in devices
-        if each.get("hardwareProperties", {}).get("platform") == "iOS"
-        and each.get("connectionProperties", {}).get("tunnelState") != "unavailable"
+        for each in listing.result.devices
+        if each.hardware.platform == "iOS" and each.connection.tunnel_state != "unavailable"
     )
 
 
@@ -242,8 +282,8 @@ def hash_unit(identifier: str) -> str:
     return hashlib.pbkdf2_hmac("sha256", identifier.encode(), UNIT_SALT, UNIT_ROUNDS).hex()[:UNIT_DIGITS]
 
 
-def _os(properties: dict[str, str]) -> str | None:
-    release, build = properties.get("osVersionNumber"), properties.get("osBuildUpdate")
-    if not release:
+def _os(software: _Software) -> str | None:
+    if not software.os_version_number:
         return None
-    return f"iOS {release} ({build})" if build else f"iOS {release}"
+    build = f" ({software.os_build_update})" if software.os_build_update else ""
+    return f"iOS {software.os_version_number}{build}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
 from pytest_devperf.target.android.model import ModelRunner
 from pytest_devperf.target.android.phone import AndroidTarget
 from pytest_devperf.target.android.place import ROOT
+from pytest_devperf.target.android.setup import LIBRARY, RUNNER
 from pytest_devperf.target.feed import make_feed
 from pytest_devperf.target.onnx_file import read_schema
 from pytest_devperf.target.target import Answering, Ticking, Witnessing
@@ -64,6 +66,24 @@ def test_outputs_equal_those_of_this_machines_runtime(target: AndroidTarget, mod
 
     assert numpy.array_equal(outputs["z"], z)
     assert numpy.array_equal(outputs["k"], k)
+
+
+@pytest.mark.parametrize(
+    "name", [RUNNER, LIBRARY, "manifest.txt", "model.onnx", "input0.raw", "sub folder/weights.bin"]
+)
+def test_weights_of_any_name_lie_beside_the_model_and_over_nothing_of_ours(
+    target: AndroidTarget, model: Model, tmp_path: Path, name: str
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    path, weights = tmp_path / "m.onnx", tmp_path / name
+    weights.parent.mkdir(exist_ok=True)
+    loaded = onnx.load(model.path)
+    onnx.save_model(loaded, str(path), save_as_external_data=True, location=name, size_threshold=0)
+
+    with target.start(replace(model, path=str(path)), 0) as runner, target.start(model, 0) as plain:
+        assert isinstance(runner, Answering)
+        assert isinstance(plain, Answering)
+        assert numpy.array_equal(runner.result()["z"], plain.result()["z"])
 
 
 def test_a_phone_without_the_shell_protocol_runs_models_too(switch_on: SwitchOn, reach: Reach, model: Model) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import shutil
+import struct
 import subprocess
 import zipfile
 from pathlib import Path
@@ -114,6 +116,54 @@ def test_an_archive_without_libraries_is_refused(home: Path, tmp_path: Path) -> 
 
     with pytest.raises(UsageError, match="holds no jni/"):
         set_up_android(aar=tmp_path / "x.aar")
+
+
+@pytest.mark.parametrize("size", [(1 << 30) + 1, (1 << 62)])
+def test_an_archive_that_would_fill_the_disk_is_refused_before_it_is_unpacked(
+    home: Path, tmp_path: Path, size: int
+) -> None:
+    aar = tmp_path / "bomb.aar"
+    with zipfile.ZipFile(aar, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"jni/arm64-v8a/{LIBRARY}", bytes(1000))
+        archive.infolist()[0].file_size = size  # what the directory at the end says
+
+    with pytest.raises(UsageError, match=rf"jni/arm64-v8a/{LIBRARY} would take .* GiB"):
+        set_up_android(aar=aar)
+
+
+@pytest.mark.parametrize("flag", [1, 0x40])
+@pytest.mark.parametrize("method", [8, 9, 14, 99])
+def test_an_archive_that_python_cannot_unpack_is_refused_in_one_line(
+    home: Path, tmp_path: Path, method: int, flag: int
+) -> None:
+    aar = tmp_path / "odd.aar"
+    with zipfile.ZipFile(aar, "w") as archive:
+        archive.writestr(f"jni/arm64-v8a/{LIBRARY}", bytes(1000))
+    data = bytearray(aar.read_bytes())
+    for header, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # in front of the file, and in the directory
+        begins = data.index(header)
+        data[begins + at : begins + at + 4] = struct.pack("<HH", flag, method)
+    aar.write_bytes(data)
+
+    with pytest.raises(UsageError, match=r"cannot read .*odd\.aar"):
+        set_up_android(aar=aar)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO is a POSIX matter")
+@pytest.mark.parametrize("option", ["library", "aar", "runner"])
+def test_what_is_no_regular_file_is_not_waited_for(home: Path, setup: Setup, tmp_path: Path, option: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    given: dict[str, Path] = {"library": setup.library} if option == "runner" else {}
+
+    with pytest.raises(UsageError, match="fifo is no regular file"):
+        set_up_android(**given, **{option: tmp_path / "fifo"})
+
+
+def test_a_library_that_git_lfs_did_not_fetch_is_called_so(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.so").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+
+    with pytest.raises(UsageError, match=r"Git LFS pointer.*git lfs pull"):
+        set_up_android(library=tmp_path / "x.so")
 
 
 def test_elf_abi_reads_the_machine(setup: Setup) -> None:

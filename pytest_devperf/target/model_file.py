@@ -1,0 +1,76 @@
+"""The files of a model, taken only where they are what they should be: regular, whole, and below its folder."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from pytest_devperf.errors import CaseError
+from pytest_devperf.untrusted import is_lfs_pointer, printable
+
+HEAD_BYTES = 64
+"""Bytes of a file that tell a Git LFS pointer from a model."""
+
+
+def map_model(path: str) -> memoryview:
+    """Map a model file into memory.
+
+    Raises:
+        CaseError: There is no such file, or it is no model: empty, a device, or a Git LFS pointer.
+    """
+    flaw = flaw_of(Path(path))
+    if flaw is not None:
+        raise CaseError(f"model {path} {flaw[0]}", flaw[1])
+    try:
+        with Path(path).open("rb") as file:
+            # Not closed by hand: that fails while a view of it is left, and an exception's frames hold views.
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise CaseError(f"cannot read model {path}: {error.strerror or error}", "check the path") from error
+    except ValueError:  # nothing to map
+        raise CaseError(f"model {path} is an empty file", "export it again") from None
+
+
+def weights_beside(path: str, names: Iterable[str]) -> dict[str, Path]:
+    """Find the files that a model keeps its weights in, by the names it gives them.
+
+    Args:
+        path: The model.
+        names: As they stand in the model, relative to its folder.
+
+    Raises:
+        CaseError: A name leads out of the model's folder, or there is no regular file of that name.
+    """
+    return {name: _beside(path, name) for name in names}
+
+
+def flaw_of(path: Path) -> tuple[str, str] | None:
+    """Find out why a file cannot be read whole, without waiting for it.
+
+    Returns:
+        What it is or lacks, as the rest of a sentence, and the next step; None if it can be read.
+    """
+    try:
+        # A device or a FIFO would be read for ever.
+        if path.exists() and not path.is_file():
+            return "is no regular file", "give the file itself"
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except (OSError, ValueError) as error:
+        return f"cannot be read ({getattr(error, 'strerror', None) or error})", "check the path"
+    if is_lfs_pointer(head):
+        return "is a Git LFS pointer, not the file itself", "fetch it with `git lfs pull`"
+    return None
+
+
+def _beside(path: str, name: str) -> Path:
+    posix, windows = PurePosixPath(name), PureWindowsPath(name)
+    leads_out = posix.is_absolute() or windows.drive or windows.root or ".." in (*posix.parts, *windows.parts)
+    if leads_out or not posix.name or not name.isprintable():
+        raise CaseError(f"{path} keeps weights outside its folder ({printable(name)!r})", "export it into one folder")
+    file = Path(path).parent / name
+    flaw = flaw_of(file)
+    if flaw is not None:
+        raise CaseError(f"{file}, a part of model {path}, {flaw[0]}", flaw[1])
+    return file
