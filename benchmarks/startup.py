@@ -27,7 +27,7 @@ VARIANTS = {
     "pytest-benchmark": ("-p", "pytest_benchmark.plugin"),
 }
 FILES, TESTS_PER_FILE = 50, 100
-HEAVY = ("numpy", "onnxruntime", "adbutils", "psutil", "msgspec", "tqdm", "tabulate", "matplotlib")
+HEAVY = ("numpy", "onnxruntime", "adbutils", "psutil", "msgspec", "tabulate", "matplotlib")
 
 IMPORTED = """
 import sys, pytest

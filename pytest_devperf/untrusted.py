@@ -19,7 +19,7 @@ SHOWN_CHARACTERS = 300
 
 _WHOLE = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}")
 
-_CUT = " … "
+_CUT = " ... "
 
 
 def parse_whole(text: str | None) -> int | None:
@@ -86,7 +86,7 @@ def excerpt(text: str, most: int = SHOWN_CHARACTERS) -> str:
     """Cut a long text in its middle, so that a message stays readable.
 
     >>> excerpt("x" * 50 + "y" * 50, 13)
-    'xxxxx … yyyyy'
+    'xxxx ... yyyy'
     """
     if len(text) <= most:
         return text

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_devperf.cli.output import EXIT_USAGE
+from pytest_devperf.report.plain import encodable
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes no empty value and ends with the exit code of a usage error."""
+    """A parser that takes no empty value, ends with the exit code of a usage error, and suits any encoding."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         # An unset variable of a script (`--label "$LABEL"`) must not mean the default.
         self.register("type", None, _text)
         self.register("type", Path, _path)
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        stream = file or sys.stderr
+        super()._print_message(encodable(message, getattr(stream, "encoding", None)), stream)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and where to read on."""

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--iqr", choices=("within", "pooled"), default="within", help="which IQR is a run's own")
     parser.add_argument("--no-anchor", action="store_true", help="do not use the anchor kernel")
     parser.add_argument(
-        "--accept", metavar="CAUTION,…", action="append", default=[], help="refusing cautions to accept"
+        "--accept", metavar="CAUTION,...", action="append", default=[], help="refusing cautions to accept"
     )
     parser.add_argument("--strict-context", action="store_true", help="on the host too, every refusing caution refuses")
     add_store(parser)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import ExitStack
 
 from pytest_devperf.cli.device import add_target, open_device
-from pytest_devperf.cli.output import say
+from pytest_devperf.cli.output import say, show_live
 from pytest_devperf.measure.cooldown import CEILING_S, FLOOR_S, Cooling, cool, parse_cooldown
 from pytest_devperf.report.live import format_cooling
 
@@ -35,15 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
             floor_s=arguments.floor,
             ceiling_s=arguments.max,
         ):
-            _show(f"{target.device.name}: {format_cooling(last)}")
-        _show("")
+            show_live(f"{target.device.name}: {format_cooling(last)}")
+        show_live("")
         if last is not None:
             say(f"{target.device.name}: {format_cooling(last)}")
     return 1 if last is not None and last.timed_out else 0
-
-
-def _show(line: str) -> None:
-    """Draw the live line, where somebody looks at a terminal."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()

@@ -6,14 +6,13 @@ import os
 import sys
 from typing import TextIO
 
+from pytest_devperf.report.plain import encodable
+
 EXIT_FAILED = 1
 """Something regressed, or nothing was compared."""
 
 EXIT_USAGE = 4
 """The call cannot be carried out as given; pytest's own code for it."""
-
-_PLAIN = {"µ": "u", "°": "", "…": "...", "Δ": "d"}
-"""Spellings for an encoding that lacks our few characters beyond ASCII."""
 
 
 def say(text: str) -> None:
@@ -24,6 +23,13 @@ def say(text: str) -> None:
 def complain(text: str) -> None:
     """Print to standard error."""
     _write(text, sys.stderr)
+
+
+def show_live(line: str) -> None:
+    """Replace the live line on standard error, if that is a terminal; an empty line takes it away."""
+    if sys.stderr.isatty():
+        shown = encodable(line, sys.stderr.encoding)[: columns() - 1]
+        print(f"\r\x1b[K{shown}", end="", file=sys.stderr, flush=True)
 
 
 def columns() -> int:
@@ -39,15 +45,8 @@ def _width_of_pipe() -> int:
 
 
 def _write(text: str, stream: TextIO) -> None:
-    encoding = stream.encoding or "utf-8"
     try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        for char, plain in _PLAIN.items():
-            text = text.replace(char, plain)
-        text = text.encode(encoding, errors="backslashreplace").decode(encoding)
-    try:
-        print(text, file=stream, flush=True)
+        print(encodable(text, stream.encoding), file=stream, flush=True)
     except BrokenPipeError:
         # What is still buffered goes nowhere, or the interpreter would complain at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -170,7 +170,7 @@ def _software(record: Record, before: Record) -> Iterator[tuple[str, str]]:
         yield slug, ", ".join(words)
     model, model_before = record.workload.model_sha256, before.workload.model_sha256
     if model is not None and model_before is not None and model != model_before:
-        yield "model-changed", f"sha256 {model_before[:8]}… -> {model[:8]}…"
+        yield "model-changed", f"sha256 {model_before[:8]}... -> {model[:8]}..."
 
 
 def _readings(now: RunContext, then: RunContext) -> Iterator[tuple[str, object, object]]:

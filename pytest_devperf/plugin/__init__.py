@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_devperf.target.target import Target
 
 MARKERS = (
-    f"{MARKER}(id, suite, tolerance, memory, target, sweep, rounds, iterations, …): measure this test; "
+    f"{MARKER}(id, suite, tolerance, memory, target, sweep, rounds, iterations, ...): measure this test; "
     "alone, the whole test function is the workload",
     f"{QUICK}: a case of the quick suite",
     f"{FULL}: a case of the full suite alone",

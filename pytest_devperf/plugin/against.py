@@ -22,7 +22,7 @@ from pytest_devperf.plugin.fresh import HERE, Environment, Found, last_words, ru
 from pytest_devperf.plugin.judge import in_turns
 from pytest_devperf.plugin.ledger import SOLO_STARTS, Entry
 from pytest_devperf.plugin.outcome import rebuild
-from pytest_devperf.plugin.passes import Passes, cool_down
+from pytest_devperf.plugin.passes import Passes, cool_down, solo_stage
 from pytest_devperf.plugin.probe import probe
 from pytest_devperf.plugin.side import compare_sides, with_old_side
 from pytest_devperf.plugin.turns import NEW, OLD, run_pair
@@ -139,6 +139,7 @@ class Sides(Passes):
     def _pair(self, entries: Sequence[PairedEntry], pair: int, old: Environment) -> set[str]:
         """One pair of process starts; a case after one that killed its interpreter is left for another pair."""
         assert entries[0].target is not None
+        self._shows.stage(f"pair {pair + 1} of {max(entry.processes for entry in entries)}", len(entries))
         self._waited = cool_down(entries[0].target, entries[0].case.plan, self._places.clock, self._shows.cooling)
         prerun = self._places.prerun()
         found = run_pair(self._config, entries, pair=pair, old=old, on_event=self._shows.event)
@@ -164,6 +165,7 @@ class Sides(Passes):
 
     def _solo(self, entry: PairedEntry, process: int, old: Environment) -> None:
         """Take load and memory of both sides, each alone."""
+        self._shows.stage(solo_stage(entry, process - entry.processes - 1), 2)
         for side in (old, HERE) if process % 2 else (HERE, old):
             found = run_pass(
                 self._config,
@@ -239,6 +241,10 @@ class Against(Campaign):
             policy=self.baselines.policy(case),
             pairs=case.plan.processes if "processes" in case.named else PAIRS,
         )
+
+    def first_stage(self, entry: Entry) -> str:  # noqa: ARG002 - every case begins alike
+        """Describe start 1 of a case for the live line."""
+        return "calibrating"
 
     def judge(self, entry: Entry) -> None:
         """Report a case once its pairs are over, or at once where it failed."""

@@ -67,6 +67,11 @@ class Campaign:
 
     # -- before anything is measured --------------------------------------------------------------
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Prepare the terminal."""
+        self.screen.open()
+
     def pytest_report_header(self) -> list[str]:
         """Say what is measured where, in which surroundings, with which seed."""
         try:
@@ -137,11 +142,13 @@ class Campaign:
         entry = self.ledger.of(item)
         if entry is None:
             return None
-        self.screen.measuring(entry, 0)
+        self.screen.stage(self.first_stage(entry), len(self.ledger.entries), first=entry.index + 1)
+        self.screen.measuring(entry)
         meter = self._first_meter(entry)
         self._meters[id(item)] = meter
         entry.reports = runtestprotocol(item, log=False, nextitem=nextitem)
         del self._meters[id(item)]
+        self.screen.clear()
         entry.duration_s = sum(report.duration for report in entry.reports)
         entry.target = meter.target
         entry.probes = meter.probes
@@ -157,6 +164,10 @@ class Campaign:
         if not self._passed(entry) or not entry.measured or not is_pending(entry, 1):
             self.judge(entry)
         return True
+
+    def first_stage(self, entry: Entry) -> str:
+        """Describe start 1 of a case for the live line."""
+        return f"start 1 of {entry.processes}" if entry.processes > 1 else "measuring"
 
     def _adopt(self, host: Entry, meter: Meter) -> None:
         """Take up the cases that an app reported, each with a report and a verdict of its own."""
@@ -215,7 +226,7 @@ class Campaign:
         result = yield
         self._session = session
         self.finish(self.ledger.pending)
-        self.screen.close()
+        self.screen.clear()
         self._close(session)
         return result
 
@@ -268,7 +279,6 @@ class Campaign:
 
     def _log(self, entry: Entry) -> None:
         """Report a case the way pytest would have, and heed what pytest says to that."""
-        self.screen.clear()
         log(entry, self.report)
         session = entry.item.session
         if self._in_later_starts(session):

@@ -313,7 +313,7 @@ class Benchmark:
         if forgotten:
             raise CaseError(
                 f"{self._case_id}: {forgotten[0]!r} was never awaited, so nothing was measured",
-                "write await devperf(function, …)",
+                "write await devperf(function, ...)",
             )
 
     # -- how ------------------------------------------------------------------------------------
@@ -385,7 +385,7 @@ class Benchmark:
             raise CaseError(
                 f"{self._case_id}: {getattr(function, '__qualname__', function)!s} returned a coroutine, "
                 "so only its creation would be timed",
-                "pass the coroutine function itself: await devperf(function, …)",
+                "pass the coroutine function itself: await devperf(function, ...)",
             )
         if sync is not None:
             sync(result)
@@ -454,7 +454,7 @@ class Benchmark:
         if metric in self._named:
             raise CaseError(
                 f"{self._case_id}: {metric!r} is measured a second time in one test",
-                'name the second measurement: devperf.measure("name", function, …)',
+                'name the second measurement: devperf.measure("name", function, ...)',
             )
         self._named.add(metric)
 
@@ -470,7 +470,7 @@ class Benchmark:
             raise CaseError(
                 f"{self._case_id}: {getattr(function, '__qualname__', function)!s} makes a generator, "
                 "whose making takes no time",
-                "measure it with devperf.stream(function, …)",
+                "measure it with devperf.stream(function, ...)",
             )
 
 

@@ -146,7 +146,7 @@ class Keeper:
         }
         names = dict.fromkeys(name for name, _ in self._options.tolerance if name not in known)
         return (
-            [f"--devperf-tolerance={name}=…: no metric measured here is called so" for name in names]
+            [f"--devperf-tolerance={name}=...: no metric measured here is called so" for name in names]
             if measured
             else []
         )
@@ -197,7 +197,7 @@ class Keeper:
             if left:
                 self._messages.append(
                     f"{len(left)} case{'s' if len(left) > 1 else ''} of {kept.label} had no part in this run and "
-                    f"will be new next time ({left[0]}{', …' if len(left) > 1 else ''}): save all cases together, or "
+                    f"will be new next time ({left[0]}{', ...' if len(left) > 1 else ''}): save all cases together, or "
                     "add these with --devperf-append"
                 )
 

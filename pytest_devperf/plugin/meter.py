@@ -296,7 +296,7 @@ class Meter:
         elif target.device != self._target.device:
             raise CaseError(
                 f"{self.case.id}: one test cannot measure on {self._target.device.name} and on {target.device.name}",
-                "split it in two, or pin it with @pytest.mark.devperf(target=…)",
+                "split it in two, or pin it with @pytest.mark.devperf(target=...)",
             )
         self.start.solo = self.start.solo or self._wants_memory(workload)
         digest = Digest(self._prefixes)
@@ -325,7 +325,7 @@ class Meter:
         if name in taken:
             raise CaseError(
                 f"{self.case.id}: metric {name!r} is measured twice in one test",
-                "use devperf.measure(name, …) for a second measurement",
+                "use devperf.measure(name, ...) for a second measurement",
             )
 
     def _spend(self, runner: Runner, metric: Metric, workload: Workload) -> None:

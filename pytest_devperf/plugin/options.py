@@ -171,7 +171,11 @@ ROWS: tuple[Row, ...] = (
     Row("no_anchor", "neither time nor use the anchor kernel", kind="flag"),
     Row("save_regressed", "save regressed cases too", kind="flag"),
     Row(
-        "accept", "accept cautions that would refuse comparison, by name", parse_names, kind="many", metavar="CAUTION,…"
+        "accept",
+        "accept cautions that would refuse comparison, by name",
+        parse_names,
+        kind="many",
+        metavar="CAUTION,...",
     ),
     Row("strict_context", "on the host too, every refusing caution refuses", kind="flag"),
     Row(
@@ -180,7 +184,7 @@ ROWS: tuple[Row, ...] = (
         parse_choice("model", "unit"),
         metavar="model|unit",
     ),
-    Row("provider", "execution providers of model cases", parse_names, metavar="NAME,…"),
+    Row("provider", "execution providers of model cases", parse_names, metavar="NAME,..."),
     Row("runner", "on-device runner (default: what devperf setup-android stored)", metavar="FILE"),
     Row(
         "runtime_library",

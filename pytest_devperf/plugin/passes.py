@@ -49,7 +49,11 @@ class Shows(Protocol):
         """Follow what a fresh interpreter does."""
         ...
 
-    def measuring(self, entry: Entry, process: int) -> None:
+    def stage(self, words: str, cases: int) -> None:
+        """Show which process start begins, and what for."""
+        ...
+
+    def measuring(self, entry: Entry) -> None:
         """Show which case is being measured."""
         ...
 
@@ -97,7 +101,7 @@ class Passes:
         for solo in range(max((entry.solo_starts for entry in entries), default=0)):
             for entry in entries:
                 if not entry.logged and solo < entry.solo_starts:
-                    self._pass([entry], entry.processes + solo, "solo")
+                    self._pass([entry], entry.processes + solo, "solo", solo_stage(entry, solo))
         for entry in entries:
             if not entry.logged:
                 self._judge(entry)
@@ -106,7 +110,8 @@ class Passes:
     def _timed(self, entries: Sequence[Entry], process: int) -> None:
         wanting = [entry for entry in entries if not entry.logged and entry.wants_start(process)]
         if wanting:
-            self._pass(wanting, process, "rounds")
+            starts = max(entry.processes for entry in wanting)
+            self._pass(wanting, process, "rounds", f"start {process + 1} of {starts}")
         for entry in entries:
             if not entry.logged and not is_pending(entry, process + 1):
                 self._judge(entry)
@@ -116,13 +121,15 @@ class Passes:
         if not suspects:
             return
         if suspects[0].case.plan.cooldown != "off":
+            self._shows.stage(f"waiting {CONFIRM_COOLDOWN_S:.0f} s before confirming", len(suspects))
             self._places.clock.sleep(CONFIRM_COOLDOWN_S)
         for place in range(max(entry.confirming_starts for entry in suspects)):
             self._confirming_pass(suspects, place)
         for entry in suspects:
             for solo in range(entry.solo_starts):
                 if not entry.logged:
-                    self._pass([entry], entry.confirming_process(entry.confirming_starts + solo), "solo")
+                    process = entry.confirming_process(entry.confirming_starts + solo)
+                    self._pass([entry], process, "solo", f"confirming, {solo_stage(entry, solo)}")
             if not entry.logged:
                 self._judge(entry)
 
@@ -133,11 +140,13 @@ class Passes:
             if place < entry.confirming_starts and not entry.logged:
                 groups.setdefault(entry.confirming_process(place), []).append(entry)
         for process, members in groups.items():
-            self._pass(members, process, "rounds" if members[0].processes > 1 else "all")
+            stage = f"confirming, start {place + 1} of {max(entry.confirming_starts for entry in members)}"
+            self._pass(members, process, "rounds" if members[0].processes > 1 else "all", stage)
 
-    def _pass(self, entries: Sequence[Entry], process: int, role: Role) -> None:
+    def _pass(self, entries: Sequence[Entry], process: int, role: Role, stage: str) -> None:
         """One process start of several cases."""
         for target, members in _by_target(entries):
+            self._shows.stage(stage, len(members))
             self._waited = cool_down(target, members[0].case.plan, self._places.clock, self._shows.cooling)
             prerun = self._places.prerun() if _is_host(target) and role == "rounds" else None
             seed = self._seed + process
@@ -197,7 +206,7 @@ class Passes:
             on_round=self._shows.tick,
             on_cooling=self._shows.cooling,
         )
-        self._shows.measuring(entry, process)
+        self._shows.measuring(entry)
 
         def measure() -> None:
             meter.start.looks.append(target.look())
@@ -258,6 +267,11 @@ def is_pending(entry: Entry, process: int) -> bool:
     if entry.solo_starts:
         return True
     return any(entry.wants_start(later) for later in range(process, entry.processes))
+
+
+def solo_stage(entry: Entry, solo: int) -> str:
+    """Describe a start that takes load and memory, by its zero-based number among these."""
+    return f"load and memory, start {solo + 1} of {entry.solo_starts}"
 
 
 def cool_down(target: Target, plan: Plan, clock: Clock, on_step: Callable[[Cooling], None]) -> Cooling | None:

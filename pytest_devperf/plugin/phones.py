@@ -119,6 +119,7 @@ class Controller(Campaign):
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Choose the phones, read the baselines and see that results can be kept, before a worker starts."""
+        super().pytest_sessionstart()
         self.baselines = Baselines(
             self.config, self.options, self.places, devices=[phone.device for phone in self.phones]
         )

@@ -58,9 +58,9 @@ def probe(program: str, folder: Path) -> Probed:
     path = Path(os.path.expanduser(program))  # noqa: PTH111 - a path may hold a ~
     path = path if path.is_absolute() else Path(folder, path)
     if path.is_dir():
-        raise pytest.UsageError(f"{option} is a folder: give the interpreter in it (…/bin/python)")
+        raise pytest.UsageError(f"{option} is a folder: give the interpreter in it (.../bin/python)")
     if not path.is_file():
-        raise pytest.UsageError(f"{option}: there is no such interpreter; give the path of one (…/bin/python)")
+        raise pytest.UsageError(f"{option}: there is no such interpreter; give the path of one (.../bin/python)")
     found = _ask(option, path)
     for name, words in (("pytest", "pytest"), ("devperf", "pytest-devperf"), ("handover", "pytest-devperf")):
         if name not in found:

@@ -76,7 +76,7 @@ def refuse_twins(items: Sequence[pytest.Item], cases: Sequence[Case]) -> None:
         if (other.path, other.nodeid, other.location) != (item.path, item.nodeid, item.location):
             raise pytest.UsageError(
                 f"{_named(item)} and {_named(other)} are both called {case.id!r}: "
-                "give each its own @pytest.mark.devperf(id=…)"
+                "give each its own @pytest.mark.devperf(id=...)"
             )
 
 

@@ -19,7 +19,7 @@ from pytest_devperf.measure.round import Share
 from pytest_devperf.plugin.assemble import record_of
 from pytest_devperf.plugin.campaign import Campaign
 from pytest_devperf.plugin.ledger import Entry
-from pytest_devperf.plugin.passes import Passes
+from pytest_devperf.plugin.passes import Passes, solo_stage
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
@@ -84,11 +84,17 @@ class Repeats(Passes):
                 if place < each.processes and not each.logged:
                     groups.setdefault(each.offset + place, []).append(each)
             for process, members in groups.items():
-                self._pass(members, process, "rounds" if members[0].processes > 1 else "all")
+                role: Role = "rounds" if members[0].processes > 1 else "all"
+                self._pass(members, process, role, f"{self._number(repetitions)}, start {place + 1}")
         for each in repetitions:
             for solo in range(each.first.solo_starts):
                 if not each.logged:
-                    self._pass([each], each.offset + each.processes + solo, "solo")
+                    stage = f"{self._number(repetitions)}, {solo_stage(each.first, solo)}"
+                    self._pass([each], each.offset + each.processes + solo, "solo", stage)
+
+    def _number(self, repetitions: Sequence[Repetition]) -> str:
+        """Describe which repetition this is, for the live line."""
+        return f"repetition {repetitions[0].number + 1} of {self._options.aa}"
 
 
 class Repeating(Campaign):
@@ -106,6 +112,10 @@ class Repeating(Campaign):
         entry = super().entry(item, nth, case)
         entry.converge = entry.early = False
         return entry
+
+    def first_stage(self, entry: Entry) -> str:
+        """Describe start 1 of a case for the live line."""
+        return f"repetition 1 of {self.options.aa}, {super().first_stage(entry)}"
 
     def judge(self, entry: Entry) -> None:
         """Report a case once its repetitions are over, or at once where it failed in one of them."""
@@ -159,9 +169,10 @@ class Repeating(Campaign):
 
         if not self.ledger.entries:
             return
-        terminalreporter.section("devperf: noise of unchanged code", sep="-")
-        width = terminalreporter._tw.fullwidth  # noqa: SLF001 - pytest tells it nowhere else
-        terminalreporter.write_line(render(self.noises(), width=width))
+        terminalreporter.write_sep("-", "devperf: noise of unchanged code")
+        width = terminalreporter._tw.fullwidth  # noqa: SLF001 - pytest has no other name for it
+        for line in render(self.noises(), width=width).splitlines():
+            terminalreporter.write_line(line)
 
 
 def _again(entry: Entry, number: int) -> Repetition:

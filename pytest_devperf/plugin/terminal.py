@@ -1,4 +1,4 @@
-"""What a session shows: header, progress while it measures, tables and the last line."""
+"""What a session shows: header, a live line while it measures, tables and the last line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from pytest_devperf.plugin.assemble import device_record
 from pytest_devperf.plugin.place import Pinning
+from pytest_devperf.plugin.stream import Stream
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import Run
 from pytest_devperf.report import as_text
@@ -28,14 +29,23 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """Writes to pytest's terminal; the progress bar appears on a terminal alone."""
+    """Writes to pytest's terminal; the live line appears only on a real one."""
 
     def __init__(self, config: pytest.Config, campaign: Campaign) -> None:
         self._config = config
         self._campaign = campaign
-        self._bar: Any = None
-        self._shown = False
-        self._now = ("", 0)
+        self._stream: Stream | None = None
+        self._stage = ""
+        self._case = ""
+        self._place = 0
+        self._cases = 0
+        self._temp_c: float | None = None
+
+    def open(self) -> None:
+        """Put a stream of ours behind pytest's terminal writer."""
+        writer = self._writer()
+        if writer is not None:
+            self._stream = writer._file = Stream(writer._file)  # noqa: SLF001 - pytest offers no other way
 
     def header(self) -> list[str]:
         """Describe the device, its state, and how it is measured."""
@@ -70,83 +80,93 @@ class Screen:
 
     # -- while it measures ------------------------------------------------------------------------
 
-    def measuring(self, entry: Entry, process: int) -> None:
+    def stage(self, words: str, cases: int, *, first: int = 1) -> None:
+        """Show what begins now.
+
+        Args:
+            words: Which process start it is, and what for.
+            cases: How many cases it has.
+            first: Place of the first one among them.
+        """
+        self._stage, self._cases, self._place, self._case = words, cases, first - 1, ""
+        self._show()
+
+    def measuring(self, entry: Entry) -> None:
         """Show which case is being measured."""
-        bar = self._progress()
-        if bar is not None:
-            self._now = (entry.case.id, process)
-            bar.set_postfix_str(format_measuring(*self._now, None), refresh=True)
-            bar.update(1)
+        self._place += 1
+        self._case, self._temp_c = entry.case.id, None
+        self._show()
 
     def event(self, event: Mapping[str, Any]) -> None:
         """Follow what a fresh interpreter does."""
         if event["kind"] == "start":
-            entry = self._campaign.ledger.entries[event["index"]]
-            self.measuring(entry, len(entry.starts))
+            self.measuring(self._campaign.ledger.entries[event["index"]])
+        else:
+            self._case = ""
+            self._show()
 
     def tick(self, round_: Round) -> None:
-        """A round is done; shows how warm the device is."""
-        if self._bar is not None:
-            with self._uncaptured():
-                self._bar.set_postfix_str(format_measuring(*self._now, round_.temp_c), refresh=True)
+        """Show how warm the device is after a round."""
+        self._temp_c = round_.temp_c
+        self._show()
+
+    def cooling(self, step: Cooling) -> None:
+        """Show a wait as it goes, and after it what it delayed."""
+        if step.done:
+            self._show()
+        else:
+            self._draw(f"cooling down: {format_cooling(step)}")
 
     def tell(self, sentence: str) -> None:
         """Write a line at once: something the user has to do, or to know while it happens."""
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             with self._uncaptured():
-                self.clear()
                 reporter.ensure_newline()
                 reporter.write_line(f"devperf: {sentence}")
                 reporter.flush()  # whoever reads it through a pipe has to act now
+            self._show()
 
-    def cooling(self, step: Cooling) -> None:
-        """Show a wait as it goes."""
-        bar = self._progress()
-        if bar is not None:
-            with self._uncaptured():
-                bar.set_postfix_str(f"cooling down: {format_cooling(step)}", refresh=True)
+    def clear(self) -> None:
+        """Take the live line away: nothing is being measured."""
+        self._stage = self._case = ""
+        if self._stream is not None:
+            self._stream.erase()
+
+    def _show(self) -> None:
+        """Draw the stage and the case as they stand."""
+        if not self._case:
+            self._draw(self._stage)
+        elif self._stream is not None:
+            place = (self._place, self._cases)
+            self._draw(format_measuring(self._stage, self._case, *place, self._temp_c, self._stream.room))
+
+    def _draw(self, words: str) -> None:
+        stream, writer = self._stream, self._writer()
+        # Without capturing, tests print to the same terminal, and nobody knows in which column they stop.
+        if not words or stream is None or not stream.shows_live or self._config.option.capture == "no":
+            return
+        with self._uncaptured():
+            stream.draw(words, writer.width_of_current_line)
+
+    def _writer(self) -> Any:  # noqa: ANN401 - pytest's terminal writer, or None
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        return getattr(reporter, "_tw", None)
 
     def _uncaptured(self) -> AbstractContextManager[None]:
         """Write past pytest's capturing: this is called while a test runs."""
         capture = self._config.pluginmanager.get_plugin("capturemanager")
         return nullcontext() if capture is None else capture.global_and_fixture_disabled()
 
-    def clear(self) -> None:
-        """Make room for a line of pytest's own."""
-        if self._bar is not None:
-            self._bar.clear()
-
-    def close(self) -> None:
-        """Take the bar away."""
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
-
-    def _progress(self) -> Any:  # noqa: ANN401 - tqdm, or None
-        if self._shown:
-            return self._bar
-        self._shown = True
-        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-        file = getattr(getattr(reporter, "_tw", None), "_file", None)
-        if file is None or not file.isatty() or self._config.option.capture == "no":
-            return None
-        from tqdm import tqdm
-
-        ledger = self._campaign.ledger
-        starts = sum(entry.processes for entry in ledger)
-        self._bar = tqdm(total=starts, desc="devperf", unit="start", file=file, leave=False, dynamic_ncols=True)
-        return self._bar
-
     # -- at the end -------------------------------------------------------------------------------
 
     def summary(self, reporter: Any, report: Report) -> None:  # noqa: ANN401 - pytest's own reporter
         """Write tables, cautions, and the line that counts every outcome."""
-        self.close()
         verbosity = self._config.get_verbosity()
-        reporter.section("devperf", sep="=")
+        reporter.write_sep("=", "devperf")
         text = as_text.render(report, width=reporter._tw.fullwidth, verbosity=verbosity)  # noqa: SLF001 - its width
-        reporter.write_line(text)
+        for line in text.splitlines():
+            reporter.write_line(line)
 
     def nothing_measured(self, reporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
         """Say that no case was measured, so that silence is not taken for a pass."""

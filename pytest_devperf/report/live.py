@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from pytest_devperf.measure.cooldown import Cooling
+from pytest_devperf.report.table import shorten
+from pytest_devperf.untrusted import printable
 
-NAME_CHARACTERS = 60
-"""Of a case's id the end is shown: it tells cases of one file apart."""
+SHORTEST_NAME = 16
+"""Characters of a case's id that the live line shows however narrow the terminal is."""
 
 
 def format_cooling(step: Cooling) -> str:
-    """Say in one line how a wait stands."""
+    """Describe in one line how a wait stands."""
     words = ["temperature unknown" if step.temp_c is None else f"{step.temp_c:.1f} °C"]
     if step.slope_c_per_min is not None:
         words.append(f"{step.slope_c_per_min:+.2f} °C/min")
-    words.append(f"{step.waited_s:.0f} s waited")
+    words.append(f"waited {step.waited_s:.0f} s")
     if step.done:
         words.append("gave up: still warm" if step.timed_out else "cool")
     else:
-        words.append(f"{step.left_s:.0f} s left at most")
+        words.append(f"at most {step.left_s:.0f} s left")
     if step.throttled:
         words.append("throttling")
     if step.charging and not step.settled:
@@ -25,18 +27,30 @@ def format_cooling(step: Cooling) -> str:
     return ", ".join(words)
 
 
-def format_measuring(case_id: str, start: int, temp_c: float | None) -> str:
+def format_measuring(stage: str, case_id: str, place: int, cases: int, temp_c: float | None, width: int) -> str:
     """Say which case is being measured, and how warm the device is.
 
-    >>> format_measuring("test_a.py::test_b", 1, 31.25)
-    'start 2: test_a.py::test_b, 31.2 °C'
+    >>> format_measuring("start 2 of 3", "test_a.py::test_b", 4, 6, 31.25, 80)
+    'start 2 of 3, case 4 of 6: test_a.py::test_b, 31.2 °C'
+    >>> format_measuring("start 1 of 3", "tests/test_a.py::test_b", 1, 1, None, 32)
+    'start 1 of 3: tests/t…py::test_b'
+
+    Args:
+        stage: Which process start this is, and what for.
+        case_id: Id of the case.
+        place: Its place among the cases of this stage, from 1.
+        cases: How many cases the stage has; the place is left out if it is the only one.
+        temp_c: Temperature after the latest round, if known.
+        width: Characters of the line; the id is shortened to fit.
     """
+    which = f", case {place} of {cases}" if cases > 1 else ""
     warm = "" if temp_c is None else f", {temp_c:.1f} °C"
-    return f"start {start + 1}: {case_id[-NAME_CHARACTERS:]}{warm}"
+    room = width - len(f"{stage}{which}: {warm}")
+    return f"{stage}{which}: {shorten(printable(case_id), max(room, SHORTEST_NAME))}{warm}"
 
 
 def wait_words(step: Cooling | None) -> str | None:
-    """Say what a record has to tell of a wait that did not find what it waited for; None where it did."""
+    """Describe a wait that did not find what it waited for; None if it did."""
     if step is None:
         return None
     if step.timed_out:

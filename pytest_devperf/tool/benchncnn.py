@@ -32,7 +32,7 @@ def parse_benchncnn(text: str) -> Output:
     if not lines:
         refuse(
             TOOL,
-            "has no line 'NAME min = … max = … avg = …'",
+            "has no line 'NAME min = ... max = ... avg = ...'",
             text,
             "see that it ran, and that its .param files lie beside it",
         )

@@ -35,7 +35,10 @@ def parse_mnn(text: str) -> Output:
     lines = [(named["name"].strip(), times) for named, times in found if named and times and named["name"].strip()]
     if not lines:
         refuse(
-            TOOL, "has no line '[ - ] NAME max = … min = … avg = …'", text, "see that its folder of models isn't empty"
+            TOOL,
+            "has no line '[ - ] NAME max = ... min = ... avg = ...'",
+            text,
+            "see that its folder of models isn't empty",
         )
     averages = [durations_ns([float(times[1])], NS_PER_MS, TOOL, text) for _, times in lines]
     return output_of([name.removesuffix(".mnn") for name, _ in lines], averages)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("numpy", "onnxruntime", "adbutils", "psutil", "msgspec", "tqdm", "tabulate", "onnx", "filelock", "asyncio")
+HEAVY = ("numpy", "onnxruntime", "adbutils", "psutil", "msgspec", "tabulate", "onnx", "filelock", "asyncio")
 
 SCRIPT = """
 import json, sys

@@ -405,6 +405,13 @@ def test_an_encoding_without_our_signs_is_no_error(store, make_run):
     assert b" us " in found.stdout
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_needs_no_characters_beyond_ascii(verb):
+    found = devperf(verb, "--help", env={"PYTHONIOENCODING": "ascii", "PATH": ""})
+
+    assert (found.returncode, found.stderr) == (0, b"")
+
+
 def test_a_colouring_label_does_not_reach_the_terminal(store, make_run, capsys):
     store.save(make_run("red\x1b[31m", 1, a=1.0))
 

@@ -15,7 +15,6 @@ from pytest_devperf.sensor.instrument import read_instrument
 LOADED_ONCE = (
     "hypothesis",
     "tabulate",
-    "tqdm",
     "pytest_devperf.compare.compare",
     "pytest_devperf.plugin.campaign",
     "pytest_devperf.plugin.suites",

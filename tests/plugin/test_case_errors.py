@@ -152,5 +152,5 @@ def test_a_workloads_own_exception_is_shown_without_the_plugins_frames(suite: Su
 def test_a_tolerance_that_no_metric_goes_by_is_told(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     result = two_cases.run("--devperf-compare=base", "--devperf-tolerance=latncy=5%", "--devperf-tolerance=latency=9%")
-    assert "--devperf-tolerance=latncy=…: no metric measured here is called so" in result.stdout.str()
+    assert "--devperf-tolerance=latncy=...: no metric measured here is called so" in result.stdout.str()
     assert "tolerance=latency" not in result.stdout.str()

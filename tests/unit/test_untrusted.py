@@ -81,7 +81,7 @@ def test_an_excerpt_is_short_and_keeps_both_ends(text: str, most: int) -> None:
     cut = excerpt(text, most)
 
     assert len(cut) <= most
-    assert cut == text or (text.startswith(cut.partition(" … ")[0]) and text.endswith(cut.rpartition(" … ")[2]))
+    assert cut == text or (text.startswith(cut.partition(" ... ")[0]) and text.endswith(cut.rpartition(" ... ")[2]))
 
 
 class _Silent:

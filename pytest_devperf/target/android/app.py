@@ -169,10 +169,10 @@ class _Started:
             return names[-1]
         if "package:" not in done.output:
             raise CaseError(
-                f"{app.id} is not installed on {self._link.name}", "install it, or name the command with build=(…)"
+                f"{app.id} is not installed on {self._link.name}", "install it, or name the command with build=(...)"
             )
         raise CaseError(
-            f"{app.id} has no activity that a launcher shows", "name the command that starts it: launch=(…)"
+            f"{app.id} has no activity that a launcher shows", "name the command that starts it: launch=(...)"
         )
 
     def _log(self) -> str:

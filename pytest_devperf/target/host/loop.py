@@ -46,14 +46,14 @@ def refuse_unfinished(call: Call, result: object) -> None:
         result.close()
         raise CaseError(
             f"{name} returned a coroutine, so only its creation would be timed",
-            f"pass the coroutine function itself: await devperf({name}, …)",
+            f"pass the coroutine function itself: await devperf({name}, ...)",
         )
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
         if inspect.isgenerator(result):
             result.close()
         raise CaseError(
             f"{name} returned a generator, so only its creation would be timed",
-            f"use devperf.stream({name}, …), which exhausts it",
+            f"use devperf.stream({name}, ...), which exhausts it",
         )
 
 

@@ -71,7 +71,7 @@ def _program(command: Command, folder: Path, cwd: Path) -> Path:
     if not any(mark in command.argv[0] for mark in (os.sep, os.altsep) if mark):
         found = shutil.which(command.argv[0], path=command.environment.get("PATH"))
         if found is None:
-            raise CaseError(f"no program {named} on PATH", "install it, or push it and name it ./…")
+            raise CaseError(f"no program {named} on PATH", "install it, or push it and name it ./...")
         return Path(found)
     program = cwd / named
     if not program.is_file():
