@@ -21,7 +21,7 @@ from pytest_devperf.plugin.ledger import HandedOrders
 from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.place import prefixes_of
 from pytest_devperf.plugin.start import HANDOVER_VERSION, CaseStart, Handover, Wanted
-from pytest_devperf.plugin.turns import Baton
+from pytest_devperf.plugin.turns import TurnClient
 
 NEUTRAL: dict[str, Any] = {
     # What the parent writes, it writes alone. `log_file=None` would fall back to the ini key.
@@ -107,7 +107,7 @@ class Inside:
         self._folders = {path for wanted in handover.wanted for path in _lineage(wanted.path)}
         self._meter: Meter | None = None
         follow_parent(handover.parent_pid)
-        self._baton = Baton(handover.turns) if handover.turns is not None else None
+        self._turns = TurnClient(handover.turns) if handover.turns is not None else None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
@@ -139,7 +139,7 @@ class Inside:
         shuffle(items, self._handover.shuffle_seed)
         yield
         items[:] = [item for item in items if id(item) in chosen]
-        if self._baton is not None:
+        if self._turns is not None:
             # Both sides of a pair run their cases in one order.
             order = {wanted.index: place for place, wanted in enumerate(self._handover.wanted)}
             items.sort(key=lambda item: order[chosen[id(item)].index])
@@ -153,8 +153,8 @@ class Inside:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         """Run a case once and write down what came of it."""
         wanted = self._chosen[id(item)]
-        if self._baton is not None:
-            self._baton.wait("case", wanted.index)
+        if self._turns is not None:
+            self._turns.wait("case", wanted.index)
         self._write({"kind": "start", "index": wanted.index})
         case = case_of(item, self._options, seed=0)
         orders = HandedOrders(case.id, self._handover.process, self._handover.role, wanted.shares)
@@ -164,7 +164,7 @@ class Inside:
             target_for=self._places.chooser(case),
             clock=self._places.clock,
             prefixes=prefixes_of(item.config),
-            use_anchor=not self._options.no_anchor and self._baton is None,
+            use_anchor=not self._options.no_anchor and self._turns is None,
             on_round=lambda _: self._after_round(wanted),
         )
         self._meter = meter
@@ -174,14 +174,14 @@ class Inside:
         return True
 
     def _after_round(self, wanted: Wanted) -> None:
-        if self._baton is not None:
-            self._baton.wait("round", wanted.index)
+        if self._turns is not None:
+            self._turns.wait("round", wanted.index)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Let the other side of a pair go on."""
-        if self._baton is not None:
-            self._baton.leave(_modules_below(session.config.rootpath, self._folders))
+        if self._turns is not None:
+            self._turns.leave(_modules_below(session.config.rootpath, self._folders))
 
     def meter(self, item: pytest.Item) -> Meter | None:  # noqa: ARG002 - the parent's twin needs the item
         """Hand the running case its meter."""

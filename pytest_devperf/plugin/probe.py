@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import tempfile
@@ -14,6 +13,7 @@ import pytest
 from pytest_devperf.plugin.fresh import Environment
 from pytest_devperf.plugin.origin import ENVIRONMENT
 from pytest_devperf.plugin.start import HANDOVER_VERSION
+from pytest_devperf.untrusted import excerpt, parse_json, printable
 
 PROBE = """\
 import json, sys
@@ -92,11 +92,26 @@ def _ask(option: str, path: Path) -> dict[str, str | int]:
                 check=False,
                 stdin=subprocess.DEVNULL,
             )
-        found: dict[str, str | int] = json.loads(asked.stdout.strip().rpartition("\n")[2])
     except (OSError, subprocess.TimeoutExpired) as error:
         raise pytest.UsageError(f"{option} does not run: {error}") from None
-    except ValueError:
+    found = parse_probe(asked.stdout)
+    if found is None:
         lines = (asked.stderr or asked.stdout).strip().splitlines()
-        said = lines[-1] if lines else f"exit code {asked.returncode}, no output"
-        raise pytest.UsageError(f"{option} is no Python interpreter that works: {said}") from None
+        said = excerpt(printable(lines[-1])) if lines else f"exit code {asked.returncode}, no output"
+        raise pytest.UsageError(f"{option} is no Python interpreter that works: {said}")
     return found
+
+
+def parse_probe(text: str) -> dict[str, str | int] | None:
+    r"""Read what `PROBE` prints last; None if that is something else.
+
+    >>> parse_probe('a warning\n{"python": "3.12.1", "handover": 2}\n')
+    {'python': '3.12.1', 'handover': 2}
+    """
+    try:
+        found = parse_json(text.strip().rpartition("\n")[2])
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or "python" not in found:
+        return None
+    return {name: value for name, value in found.items() if isinstance(value, (str, int))}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pytest_devperf.compare.paired import turns
 from pytest_devperf.plugin.fresh import HERE, Environment, Found, Job, end, new_events, note, settled, terminable
+from pytest_devperf.plugin.lobby import Lobby
 from pytest_devperf.plugin.start import Side, Turns
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ POLL_S = 0.5
 SECRET_BYTES = 16
 
 
-class Baton:
+class TurnClient:
     """The measuring interpreter's end: asks for its turn and waits for it."""
 
     def __init__(self, told: Turns) -> None:
@@ -75,7 +76,7 @@ class Pair:
 
 
 @dataclass(slots=True)
-class _Player:
+class _Interpreter:
     """One side's interpreter, as it is seen from here."""
 
     side: str
@@ -86,6 +87,7 @@ class _Player:
     at: tuple[str, int] | None = None
     """Where it waits for its turn; None: it has ended."""
     speaks: socket.socket | None = None
+    """Its connection; None until it has introduced itself."""
     through: bool = False
     """Whether it said that nothing is left."""
     modules: tuple[str, ...] = ()
@@ -111,10 +113,10 @@ def run_pair(
     """
     with ExitStack() as stack:
         server = stack.enter_context(socket.create_server((HOST, 0)))
-        server.settimeout(POLL_S)
         secret = secrets.token_hex(SECRET_BYTES)
+        lobby = stack.enter_context(Lobby(server, secret))
         stack.enter_context(terminable())
-        players: dict[str, _Player] = {}
+        interpreters: dict[str, _Interpreter] = {}
         environments: dict[Side, Environment] = {OLD: old, NEW: HERE}
         for side, environment in environments.items():
             folder = tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True)
@@ -125,44 +127,42 @@ def run_pair(
             process = job.spawn(pair + 1)
             stack.callback(end, process)
             found = {entry.index: Found() for entry in entries}
-            players[side] = _Player(side, job, process, found, stack.enter_context(job.events.open("rb")))
-        game = _Game(players, server, secret, on_event, [entry.index for entry in entries])
-        game.play(turns(pair))
-        crashed = frozenset(side for side, player in players.items() if not player.through)
-        for player in players.values():
+            interpreters[side] = _Interpreter(side, job, process, found, stack.enter_context(job.events.open("rb")))
+        coordinator = _Coordinator(interpreters, lobby, on_event, [entry.index for entry in entries])
+        coordinator.play(turns(pair))
+        crashed = frozenset(side for side, interpreter in interpreters.items() if not interpreter.through)
+        for interpreter in interpreters.values():
             if crashed:
-                end(player.process)
-            player.process.wait()
-            _read_events(player, on_event)
-        _bury(players)
+                end(interpreter.process)
+            interpreter.process.wait()
+            _read_events(interpreter, on_event)
+        _bury(interpreters)
         return Pair(
-            found={side: player.found for side, player in players.items()},
+            found={side: interpreter.found for side, interpreter in interpreters.items()},
             crashed=crashed,
-            modules=players[OLD].modules,
+            modules=interpreters[OLD].modules,
         )
 
 
-class _Game:
+class _Coordinator:
     """The rule of turns."""
 
     def __init__(
         self,
-        players: Mapping[str, _Player],
-        server: socket.socket,
-        secret: str,
+        interpreters: Mapping[str, _Interpreter],
+        lobby: Lobby,
         on_event: Callable[[Mapping[str, Any]], None],
         order: Sequence[int],
     ) -> None:
-        self._players = players
-        self._server = server
-        self._secret = secret
+        self._sides = interpreters
+        self._lobby = lobby
         self._on_event = on_event
         self._place = {index: place for place, index in enumerate(order)}
 
     def play(self, order: str) -> None:
         """Let both sides run to their end; rounds of the same case alternate in this order."""
         self._meet()
-        old, new = self._players[OLD], self._players[NEW]
+        old, new = self._sides[OLD], self._sides[NEW]
         first, second = (old, new) if order[0] == "A" else (new, old)
         while old.at is not None or new.at is not None:
             if self._is_over():
@@ -170,9 +170,9 @@ class _Game:
             if old.at == new.at and old.at is not None and old.at[0] == "round":
                 here = old.at
                 for letter in order:
-                    player = self._players[SIDES[letter]]
-                    if player.at == here:
-                        self._go(player)
+                    interpreter = self._sides[SIDES[letter]]
+                    if interpreter.at == here:
+                        self._go(interpreter)
             if old.at == new.at:
                 self._go(first)
                 self._go(second)
@@ -181,93 +181,88 @@ class _Game:
 
     def _is_over(self) -> bool:
         """Whether one side has crashed and the other is through with its case: nothing is left to be paired."""
-        players = self._players.values()
-        crashed = any(player.at is None and not player.through for player in players)
-        return crashed and all(player.at is None or player.at[0] == "case" for player in players)
+        interpreters = self._sides.values()
+        crashed = any(interpreter.at is None and not interpreter.through for interpreter in interpreters)
+        return crashed and all(interpreter.at is None or interpreter.at[0] == "case" for interpreter in interpreters)
 
-    def _behind(self, player: _Player) -> tuple[int, int]:
+    def _behind(self, interpreter: _Interpreter) -> tuple[int, int]:
         """Sort by how far a side has come, so that the one behind catches up."""
-        if player.at is None:
+        if interpreter.at is None:
             return len(self._place), 0
-        return self._place[player.at[1]], 0 if player.at[0] == "case" else 1
+        return self._place[interpreter.at[1]], 0 if interpreter.at[0] == "case" else 1
 
     def _meet(self) -> None:
-        """Wait until both sides have called, or ended without it."""
-        waiting = set(self._players)
+        """Wait until both sides have introduced themselves, or ended without it."""
+        waiting = set(self._sides)
         while waiting:
-            try:
-                connection, _ = self._server.accept()
-            except TimeoutError:
-                waiting = {side for side in waiting if self._players[side].process.poll() is None}
+            arrival = self._lobby.next(POLL_S)
+            if arrival is None:
+                waiting = {side for side in waiting if self._sides[side].process.poll() is None}
                 continue
-            connection.settimeout(POLL_S)
-            hello = _Player("", *[None] * 4)  # type: ignore[arg-type] # only what it says is read
-            hello.speaks = connection
-            message = self._hear(hello)
-            side = message.get("side") if message is not None else None
-            if message is None or message.get("secret") != self._secret or side not in waiting:
-                connection.close()
+            if arrival.side not in waiting:
+                arrival.connection.close()
                 continue
-            player = self._players[str(side)]
-            player.speaks, player.heard = connection, hello.heard
-            waiting.discard(player.side)
-        for player in self._players.values():
-            self._follow(player)
+            interpreter = self._sides[arrival.side]
+            arrival.connection.settimeout(POLL_S)
+            interpreter.speaks, interpreter.heard = arrival.connection, bytearray(arrival.heard)
+            waiting.discard(arrival.side)
+        for interpreter in self._sides.values():
+            self._follow(interpreter)
 
-    def _go(self, player: _Player) -> None:
+    def _go(self, interpreter: _Interpreter) -> None:
         """Give a side its turn, and wait until it asks for the next."""
-        if player.at is None or player.speaks is None:
+        if interpreter.at is None or interpreter.speaks is None:
             return
         try:
-            player.speaks.sendall(b"go\n")
+            interpreter.speaks.sendall(b"go\n")
         except OSError:
-            player.at = None
+            interpreter.at = None
             return
-        self._follow(player)
+        self._follow(interpreter)
 
-    def _follow(self, player: _Player) -> None:
-        message = self._hear(player)
-        _read_events(player, self._on_event)
+    def _follow(self, interpreter: _Interpreter) -> None:
+        message = self._hear(interpreter)
+        _read_events(interpreter, self._on_event)
         if message is None or message["at"] == "end":
-            player.at = None
-            player.through = message is not None
-            player.modules = tuple(message["modules"]) if message is not None else ()
+            interpreter.at = None
+            interpreter.through = message is not None
+            interpreter.modules = tuple(message["modules"]) if message is not None else ()
         else:
-            player.at = (message["at"], message["index"])
+            interpreter.at = (message["at"], message["index"])
 
-    def _hear(self, player: _Player) -> dict[str, Any] | None:
+    def _hear(self, interpreter: _Interpreter) -> dict[str, Any] | None:
         """Read a side's next message; None where it has ended."""
-        while player.speaks is not None:
-            line, separator, rest = bytes(player.heard).partition(b"\n")
+        while interpreter.speaks is not None:
+            line, separator, rest = bytes(interpreter.heard).partition(b"\n")
             if separator:
-                player.heard = bytearray(rest)
+                interpreter.heard = bytearray(rest)
                 message: dict[str, Any] = json.loads(line)
                 return message
             try:
-                part = player.speaks.recv(65536)
+                part = interpreter.speaks.recv(65536)
             except TimeoutError:
                 # A child of the test may hold the connection open beyond the interpreter's death.
-                if player.process is not None and player.process.poll() is not None:
+                if interpreter.process.poll() is not None:
                     return None
                 continue
             except OSError:
                 return None
             if not part:
                 return None
-            player.heard += part
+            interpreter.heard += part
         return None
 
 
-def _read_events(player: _Player, on_event: Callable[[Mapping[str, Any]], None]) -> None:
-    for event in new_events(player.events):
-        note(event, player.found)
-        if player.side == NEW:
+def _read_events(interpreter: _Interpreter, on_event: Callable[[Mapping[str, Any]], None]) -> None:
+    for event in new_events(interpreter.events):
+        note(event, interpreter.found)
+        if interpreter.side == NEW:
             on_event(event)
 
 
-def _bury(players: Mapping[str, _Player]) -> None:
+def _bury(interpreters: Mapping[str, _Interpreter]) -> None:
     """Keep the last words of an interpreter that did not finish its cases."""
-    for player in players.values():
-        for found in player.found.values():
+    for interpreter in interpreters.values():
+        for found in interpreter.found.values():
             if not settled(found):
-                found.died = player.job.output
+                found.died = interpreter.job.output

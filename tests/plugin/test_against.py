@@ -198,3 +198,31 @@ def test_where_nothing_is_selected_nothing_is_repeated(two_cases: Suite, words) 
     result = two_cases.run("--devperf-aa=3", *words)
     assert "noise of unchanged code" not in result.stdout.str()
     assert result.ret in {pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.OK}
+
+
+STRANGERS = """
+import pathlib, socket
+
+create_server, strangers = socket.create_server, []
+
+def create(address, **how):
+    server = create_server(address, **how)
+    for said in (b"", b"GET / HTTP/1.1\\r\\n\\r\\n", b"[" * 5000, b'{"secret": null, "side": "old"}\\n', b'{"se'):
+        stranger = socket.create_connection(server.getsockname())
+        stranger.sendall(said)
+        strangers.append(stranger)
+    pathlib.Path("strangers").write_text("were here")
+    return server
+
+socket.create_server = create
+"""
+
+
+def test_other_programs_that_connect_to_the_port_neither_hang_nor_join_a_session(two: Suite) -> None:
+    two.pytester.makeconftest(STRANGERS)
+
+    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["latency regressed: *", "devperf: 1 REGRESSED; *"])
+    assert (two.path / "strangers").exists()
