@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isclose
 
 from pytest_devperf.compare.history import Baseline, BaselineRun
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.caution import CAUTIONS, refusing
 from pytest_devperf.record.record import Measurement, Record
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.context import CpuSet, RunContext
 
 KHZ_PER_MHZ = 1000
+
+QUOTA_SLACK = 0.01
+"""Relative difference of two containers' quotas that is none: they are written as whole microseconds of a period."""
 
 CAP_SLACK = 0.01
 """Relative difference of two frequency caps that is none: tables of the same chip round differently."""
@@ -102,10 +106,36 @@ def unlike(record: Record, before: Record) -> str | None:
             f"clocks were {_pinned(pinned_before)} in the baseline and are {_pinned(pinned)} now: "
             f"{_pin_remedy(record, pinned_before)}"
         )
+    cpus = unlike_cpus(record, before)
+    if cpus is not None:
+        return cpus
     now, then = record.iterations, before.iterations
     if now is not None and then is not None and now != then:
         return f"{then} iterations per round in the baseline, {now} now"
     return None
+
+
+def unlike_cpus(record: Record, before: Record) -> str | None:
+    """Tell what makes the CPUs of two records different; None if they are alike or one side does not say.
+
+    CPUs of other numbers are alike if they are of the same layout, unless the user named them.
+    """
+    now, then = record.run_context.cpu_set, before.run_context.cpu_set
+    if now is None or then is None:
+        return None
+    named = any(each.run_context.env.get("affinity") is not None for each in (record, before))
+    alike = now.cpus == then.cpus or (not named and now.layout is not None and now.layout == then.layout)
+    if alike and isclose(now.usable, then.usable, rel_tol=QUOTA_SLACK):
+        return None
+    return (
+        f"cpu-set: the process could use {_cpus(then, now)} in the baseline and {_cpus(now, then)} now: "
+        "measure on as many as the baseline (container limit, taskset, --devperf-affinity), or save a new one"
+    )
+
+
+def _cpus(mine: CpuSet, other: CpuSet) -> str:
+    same_number = mine.usable == other.usable and mine.layout and other.layout
+    return f"{mine.words}{f', {mine.layout},' if same_number else ''}"
 
 
 def unlike_metric(measurement: Measurement, before: Measurement) -> str | None:
@@ -179,6 +209,7 @@ def _readings(now: RunContext, then: RunContext) -> Iterator[tuple[str, object, 
     yield "throttling", now.throttled, then.throttled
     yield "power state", now.power_state, then.power_state
     yield "pin state", now.clock_state.pinned, then.clock_state.pinned
+    yield "CPUs", now.cpu_set, then.cpu_set
     yield "frequency caps", now.clock_state.max_khz or None, then.clock_state.max_khz or None
 
 

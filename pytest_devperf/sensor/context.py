@@ -10,6 +10,30 @@ SOFTWARE = ("os", "driver", "ep", "sdk", "python")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CpuSet:
+    """CPUs that the measured process may use."""
+
+    cpus: str
+    """Those it is bound to, as the kernel writes them: `0-3,6`."""
+    usable: float
+    """How many it may keep busy: their number, or a container's quota if that is less."""
+    layout: str | None = None
+    """What they are made of: `4 cores of 2 threads`. Sets of the same words are alike."""
+
+    @property
+    def words(self) -> str:
+        """The number and which, as people say it.
+
+        >>> CpuSet(cpus="0-3,6", usable=1.5).words, CpuSet(cpus="2", usable=1).words
+        ('1.5 CPUs (of 0-3,6)', '1 CPU (2)')
+        """
+        spans = (part.partition("-") for part in self.cpus.split(","))
+        number = sum(int(high or low) - int(low) + 1 for low, _, high in spans)
+        of = "of " if self.usable < number else ""
+        return f"{self.usable:g} CPU{'' if self.usable == 1 else 's'} ({of}{self.cpus})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What the sensors said in one look; None is *not known*, never a number in its place."""
 
@@ -29,6 +53,7 @@ class Context:
     """Highest clock each policy is allowed now."""
     governor: str | None = None
     """Frequency governor; several are joined with commas."""
+    cpu_set: CpuSet | None = None
     pinned: bool | None = None
     """Whether clocks are held by us; False on a host."""
     power_state: str | None = None
@@ -98,6 +123,8 @@ class RunContext:
     temp_max_c: float | None = None
     throttled: bool | None = None
     clock_state: ClockState = field(default_factory=ClockState)
+    cpu_set: CpuSet | None = None
+    """The least that any look saw."""
     power_state: str | None = None
     battery_pct: float | None = None
     charging: bool | None = None

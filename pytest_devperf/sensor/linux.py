@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.cpus import CpuSensor
 from pytest_devperf.sensor.load import CpuTimes
 from pytest_devperf.sensor.proc import (
     parse_count,
@@ -128,6 +129,7 @@ class LinuxSensors:
         self._cooling = _cooling_files(sys / "class/thermal")
         self._supplies = sys / "class/power_supply"
         self._profile = sys / "firmware/acpi/platform_profile"
+        self._cpus = CpuSensor(self._root, self._files.text)
         firmware = sys / "devices/platform/soc/soc:firmware/get_throttled"
         self._firmware = firmware if firmware.exists() else None
 
@@ -148,6 +150,7 @@ class LinuxSensors:
             cur_khz=self.clocks_khz("scaling_cur_freq"),
             max_khz=self.clocks_khz("scaling_max_freq"),
             governor=self.governor(),
+            cpu_set=None if quick else self._cpus.read(),
             power_state=supply.state,
             power_plan=None if quick else self.power_plan(),
             charging=supply.charging,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from pytest_devperf.sensor.context import SOFTWARE, ClockState, Context, During, RunContext
+from pytest_devperf.sensor.context import SOFTWARE, ClockState, Context, CpuSet, During, RunContext
 
 
 class RoundFacts(Protocol):
@@ -58,6 +58,7 @@ def summarise(looks: Sequence[Context], rounds: Sequence[RoundFacts] = (), *, pr
         temp_max_c=_most(temps),
         throttled=_throttled(looks, rounds),
         clock_state=_clock_state(looks),
+        cpu_set=min(_cpu_sets(looks), key=lambda each: each.usable, default=None),
         power_state=_power_state(looks),
         battery_pct=min((look.battery_pct for look in looks if look.battery_pct is not None), default=None),
         charging=_any(look.charging for look in looks),
@@ -104,6 +105,10 @@ def _clock_state(looks: Sequence[Context]) -> ClockState:
     )
 
 
+def _cpu_sets(looks: Sequence[Context]) -> Sequence[CpuSet]:
+    return list(dict.fromkeys(look.cpu_set for look in looks if look.cpu_set is not None))
+
+
 def _power_state(looks: Sequence[Context]) -> str | None:
     states = [look.power_state for look in looks if look.power_state is not None]
     return "battery" if "battery" in states else states[0] if states else None
@@ -137,6 +142,9 @@ def _notes(looks: Sequence[Context]) -> tuple[str, ...]:
     states = dict.fromkeys(look.power_state for look in looks if look.power_state is not None)
     if len(states) > 1:
         notes.append(f"power changed during the run: {' and '.join(states)}")
+    sets = _cpu_sets(looks)
+    if len(sets) > 1:
+        notes.append(f"the process could not use the same CPUs all the time: {', '.join(each.words for each in sets)}")
     if len({look.anchor for look in looks if look.anchor is not None}) > 1:
         notes.append("the anchor kernel was not the same in all process starts")
     return tuple(dict.fromkeys(notes))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.cpus import read_bound_cpus
 from pytest_devperf.sensor.load import CpuTimes, read_cpu_times, read_ram_mb
 from pytest_devperf.sensor.pdh import open_counters
 from pytest_devperf.sensor.supply import Supply
@@ -115,6 +116,7 @@ class WindowsSensors:
         supply = Supply() if quick else read_supply()
         return Context(
             at_ns=0,
+            cpu_set=read_bound_cpus(),
             power_state=supply.state,
             power_plan=None if quick else parse_power_plan(_powercfg()),
             charging=supply.charging,

@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from pytest_devperf.errors import UsageError
+from pytest_devperf.sensor.cpus import MOST_CPUS, parse_cpu_list
 from pytest_devperf.untrusted import excerpt
-
-MOST_CPUS = 8192
-"""CPUs that a Linux kernel can be built for. Source: Linux arch/x86/Kconfig, NR_CPUS_RANGE_END."""
-
-_SPANS = re.compile(r"[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*")
-
-
-def parse_cpu_list(text: str) -> tuple[int, ...] | None:
-    """Read a list of CPUs as the kernel writes it, sorted; None if it is none.
-
-    Source:
-        Linux Documentation/admin-guide/kernel-parameters.rst, "cpu lists".
-
-    >>> parse_cpu_list("0-2,5"), parse_cpu_list("0-30000000"), parse_cpu_list("3-1")
-    ((0, 1, 2, 5), None, None)
-    """
-    if len(text) > MOST_CPUS or not _SPANS.fullmatch(text):
-        return None
-    cpus: set[int] = set()
-    for part in text.split(","):
-        low, _, high = part.partition("-")
-        span = range(int(low), int(high or low) + 1)
-        if not span or span[-1] >= MOST_CPUS:
-            return None
-        cpus.update(span)
-    return tuple(sorted(cpus))
 
 
 def parse_cpus(

@@ -40,7 +40,7 @@ import math
 import pathlib
 from contextlib import contextmanager
 
-from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.context import Context, CpuSet
 from pytest_devperf.target.device import Device
 from pytest_devperf.target.target import Memory
 
@@ -90,7 +90,9 @@ class VirtualTarget:
         self.device = Device(kind="virtual", model=script.get("model", "one"), cores=8, memory_gib=8)
 
     def look(self):
-        facts = self.script.get("context", {})
+        facts = dict(self.script.get("context", {}))
+        if "cpu_set" in facts:
+            facts["cpu_set"] = CpuSet(**facts["cpu_set"])
         return Context(at_ns=self.clock.now_ns(), anchor="virtual", **facts)
 
     @contextmanager

@@ -11,7 +11,7 @@ from pytest_devperf.compare.history import Baseline
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.record.record import Commit, Measurement, Record, WorkloadRecord
-from pytest_devperf.sensor.context import ClockState, RunContext
+from pytest_devperf.sensor.context import ClockState, CpuSet, RunContext
 
 POLICY = Policy()
 SAME = timed([1_000_000] * 3)
@@ -56,6 +56,58 @@ def test_other_iterations_are_incomparable() -> None:
 def test_another_pin_state_is_incomparable() -> None:
     pinned, loose = (context(clock_state=ClockState(pinned=state)) for state in (True, False))
     assert_never_a_delta(pair(pinned, loose), "not pinned in the baseline and are pinned now")
+
+
+ONE, TWO = CpuSet(cpus="0", usable=1.0), CpuSet(cpus="0-1", usable=2.0)
+
+
+def test_other_cpus_are_incomparable_and_both_numbers_are_told() -> None:
+    found = pair(context(cpu_set=ONE), context(cpu_set=TWO))
+    assert_never_a_delta(found, "cpu-set: the process could use 2 CPUs (0-1) in the baseline and 1 CPU (0) now")
+
+
+def test_another_quota_is_incomparable() -> None:
+    half = CpuSet(cpus="0-1", usable=0.5)
+    assert_never_a_delta(pair(context(cpu_set=half), context(cpu_set=TWO)), "2 CPUs (0-1) in the baseline and 0.5 CPUs")
+
+
+def test_the_same_number_of_cpus_of_another_layout_is_incomparable() -> None:
+    siblings = CpuSet(cpus="0-1", usable=2.0, layout="1 core of 2 threads")
+    apart = CpuSet(cpus="0,2", usable=2.0, layout="2 cores")
+    assert_never_a_delta(
+        pair(context(cpu_set=apart), context(cpu_set=siblings)), "1 core of 2 threads, in the baseline"
+    )
+
+
+def test_other_cpus_of_the_same_layout_are_comparable() -> None:
+    here, there = (CpuSet(cpus=cpus, usable=2.0, layout="2 cores") for cpus in ("0,2", "4,6"))
+    assert pair(context(cpu_set=here), context(cpu_set=there)).verdict == "within_noise"
+
+
+def test_other_cpus_of_no_known_layout_are_incomparable() -> None:
+    here, there = (CpuSet(cpus=cpus, usable=2.0) for cpus in ("0,2", "4,6"))
+    assert_never_a_delta(pair(context(cpu_set=here), context(cpu_set=there)), "cpu-set: ")
+
+
+def test_other_cpus_that_the_user_named_are_incomparable_though_they_are_alike() -> None:
+    here, there = (CpuSet(cpus=cpus, usable=1.0, layout="1 core") for cpus in "01")
+    now = context(cpu_set=here, env={"affinity": "0"})
+    assert_never_a_delta(pair(now, context(cpu_set=there, env={"affinity": "1"})), "1 CPU (1), 1 core, in the baseline")
+    assert_never_a_delta(pair(now, context(cpu_set=there)), "cpu-set: ")
+    assert pair(now, context(cpu_set=here)).verdict == "within_noise"
+
+
+def test_cpus_that_one_side_does_not_know_are_told_and_comparable() -> None:
+    found = pair(context(cpu_set=TWO), context())
+    assert found.verdict == "within_noise"
+    assert found.cautions["unknown-context"] == "CPUs known on one side only"
+
+
+def test_a_baseline_leaves_runs_on_other_cpus_out() -> None:
+    runs = [record(SAME, run_context=context(cpu_set=each)) for each in (TWO, ONE)]
+    found = compared(record(SAME, run_context=context(cpu_set=TWO)), *runs)
+    assert found.verdict == "within_noise"
+    assert len(found.baseline_runs) == 1
 
 
 def test_what_is_always_incomparable_cannot_be_accepted() -> None:

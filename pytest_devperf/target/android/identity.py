@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pytest_devperf.errors import TargetError
 from pytest_devperf.sensor.batch import format_batch, split_batch
 from pytest_devperf.sensor.clock import CLOCK_SCRIPT, parse_clocks
+from pytest_devperf.sensor.cpus import parse_cpu_list
 from pytest_devperf.sensor.proc import parse_status_bytes
 from pytest_devperf.sensor.properties import is_emulator, parse_getprop
 from pytest_devperf.target.android.link import Link
-from pytest_devperf.target.cpus import parse_cpu_list
 from pytest_devperf.target.device import Device
 
 BYTES_PER_GIB = 1 << 30

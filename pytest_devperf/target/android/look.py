@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pytest_devperf.sensor.batch import Batch, format_batch, split_batch
 from pytest_devperf.sensor.battery import BatteryReading, parse_battery
 from pytest_devperf.sensor.clock import CLOCK_SCRIPT, ClockReading, capped, parse_clocks
-from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.context import Context, CpuSet
+from pytest_devperf.sensor.cpus import format_cpu_list, parse_allowed
 from pytest_devperf.sensor.power import PowerReading, parse_power
 from pytest_devperf.sensor.proc import parse_cpu_times, parse_free_ram_mb
 from pytest_devperf.sensor.thermal import ThermalReading, parse_thermalservice
@@ -23,6 +24,7 @@ PROBES: Mapping[str, str] = {
     "power": "dumpsys power | grep -E 'mWakefulness=|mSettingBatterySaverEnabled=|mLowPowerModeEnabled='",
     "memory": "cat /proc/meminfo",
     "load": "head -n 1 /proc/stat",
+    "cpus": "grep Cpus_allowed_list /proc/self/status",
 }
 """Name -> shell text. Of `dumpsys power` only three lines travel: the whole is 100 KB."""
 
@@ -43,6 +45,8 @@ class Seen:
     free_ram_mb: float | None = None
     busy: tuple[int, int] | None = None
     """Busy and all ticks of all CPUs since boot."""
+    cpus: tuple[int, ...] | None = None
+    """CPUs that a workload may use; None if they are not known."""
 
 
 SCRIPT = format_batch(PROBES)
@@ -66,6 +70,7 @@ def _seen(batch: Batch) -> Seen:
         zones_c=parse_zones(batch.text("zones")),
         free_ram_mb=parse_free_mb(batch.text("memory")),
         busy=parse_ticks(batch.text("load")),
+        cpus=parse_allowed(batch.text("cpus")),
     )
 
 
@@ -161,6 +166,7 @@ def make_context(
         temps.setdefault("battery", seen.battery.temp_c)
     return Context(
         at_ns=at_ns,
+        cpu_set=CpuSet(cpus=format_cpu_list(seen.cpus), usable=float(len(seen.cpus))) if seen.cpus else None,
         temp_c=deciding_c(seen),
         temps_c=temps,
         throttled=throttles(seen, start),

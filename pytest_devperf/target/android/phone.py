@@ -88,7 +88,8 @@ class AndroidTarget:
         self.device: Device = self._identity.device
         self._link.name = self.device.name
         self._pin_clocks = pin_clocks
-        self._prefix = self._mask(affinity)
+        self._cpus = self._bound(affinity)
+        self._prefix = "" if self._cpus is None else f"taskset {format_mask(self._cpus)}"
         self.gear = Gear(self._link, self.device, runner=runner, library=library)
         """What is set up for it to run models with."""
         self._hold = Hold(self._link, self._clock, Notes(self._link, self._unit()), self.see)
@@ -218,7 +219,7 @@ class AndroidTarget:
         for _ in range(2):  # a cut answer is asked for once more
             seen = parse_look(self._link.script(BRIEF if brief else SCRIPT, doing="reading its sensors").output)
             if seen is not None:
-                return seen
+                return seen if self._cpus is None else replace(seen, cpus=self._cpus)
         raise TargetError(f"{self.device.name} cut its answer off while reading its sensors", "try another cable")
 
     def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:
@@ -311,11 +312,10 @@ class AndroidTarget:
             return self.device.unit
         return read_identity(self._link).device.unit
 
-    def _mask(self, affinity: str | None) -> str:
+    def _bound(self, affinity: str | None) -> tuple[int, ...] | None:
         if affinity is None:
-            return ""
-        cpus = parse_cpus(affinity, clusters(self._identity), self.device.cores)
-        return f"taskset {format_mask(cpus)}"
+            return None
+        return parse_cpus(affinity, clusters(self._identity), self.device.cores)
 
     def _holds(self, seen: Seen) -> bool:
         """Tell whether the clocks are still held: a cap that rose again was taken away by somebody."""

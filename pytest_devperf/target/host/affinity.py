@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from pytest_devperf.errors import UsageError
+from pytest_devperf.sensor.cpus import read_clusters
 from pytest_devperf.target.cpus import parse_cpus
 
 CPUFREQ = Path("/sys/devices/system/cpu/cpufreq")
 """Source: Linux Documentation/admin-guide/pm/cpufreq.rst."""
-
-KINDS_APART = 1.15
-"""How much faster the fastest cores must be to be another kind: the favoured cores of one kind (Turbo Boost Max,
-Precision Boost) are up to a tenth faster than the others."""
 
 
 def hold_to_cpus(spec: str) -> Callable[[], None]:
@@ -45,17 +41,3 @@ def hold_to_cpus(spec: str) -> Callable[[], None]:
             "choose among them",
         ) from error
     return lambda: process.cpu_affinity(before)
-
-
-def read_clusters(folder: Path) -> Mapping[str, tuple[int, ...]]:
-    """Tell the fastest and the slowest CPUs by the highest clock of their policy; nothing where all are alike."""
-    speeds: dict[int, int] = {}
-    for policy in folder.glob("policy*"):
-        with contextlib.suppress(OSError, ValueError):
-            khz = int((policy / "cpuinfo_max_freq").read_text())
-            speeds.update(dict.fromkeys(map(int, (policy / "related_cpus").read_text().split()), khz))
-    if not speeds or max(speeds.values()) < KINDS_APART * min(speeds.values()):
-        return {}
-    middle = (max(speeds.values()) + min(speeds.values())) / 2
-    big = tuple(sorted(cpu for cpu, khz in speeds.items() if khz >= middle))
-    return {"big": big, "little": tuple(sorted(speeds.keys() - set(big)))}

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_devperf.case.workload import App, Call
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
+from pytest_devperf.sensor.context import CpuSet
 from pytest_devperf.simphone import PERSONALITIES, AdbServer, SimPhone, simulated_phone
 from pytest_devperf.target.android.open import open_target
 from pytest_devperf.target.android.phone import AndroidTarget
@@ -51,6 +52,16 @@ def test_a_look_tells_the_truth_within_a_tenth_of_a_degree(switch_on: SwitchOn, 
     assert context.temp_c == pytest.approx(phone.state.skin_c, abs=0.1)
     # The thermal service knows the battery's temperature at once; `dumpsys battery` shows one up to a minute old.
     assert context.temps_c["battery"] == pytest.approx(phone.state.battery_c, abs=0.1)
+
+
+def test_a_look_says_which_cpus_a_workload_may_use(switch_on: SwitchOn, reach: Reach) -> None:
+    phone = switch_on()
+
+    given, bound = reach(phone).look().cpu_set, reach(phone, affinity="4-7").look().cpu_set
+
+    assert given is not None
+    assert given.usable >= 1
+    assert bound == CpuSet(cpus="4-7", usable=4.0)
 
 
 @pytest.mark.parametrize("personality", sorted(PERSONALITIES))
