@@ -191,9 +191,35 @@ def test_the_confirmation_can_be_vetoed_too() -> None:
     assert (found.verdict, found.stopped_by) == ("suspect", "anchor")
 
 
-def test_a_bad_anchor_does_not_hide_a_large_regression() -> None:
-    slow = timed([1_250_000] * 3, anchors_ns=6500, again=[1_250_000] * 3, again_anchors_ns=6500)
+@pytest.mark.parametrize(
+    ("anchors_ns", "again_anchors_ns"), [((5000, 6500, 6500), 6500.0), (6500.0, 5000.0)], ids=["unsteady", "recovered"]
+)
+def test_a_bad_anchor_does_not_hide_a_large_regression(anchors_ns, again_anchors_ns) -> None:
+    slow = timed([1_250_000] * 3, anchors_ns=anchors_ns, again=[1_250_000] * 3, again_anchors_ns=again_anchors_ns)
     assert judged(slow, timed(SIX, anchors_ns=5000)).verdict == "regressed"
+
+
+@pytest.mark.parametrize("factor", [1.25, 2.0])
+def test_a_machine_that_is_much_slower_as_a_whole_is_no_regression(factor) -> None:
+    capped = timed(
+        [1_000_000 * factor] * 3,
+        anchors_ns=5000 * factor,
+        again=[1_000_000 * factor] * 3,
+        again_anchors_ns=5000 * factor,
+    )
+    found = judged(capped, timed(SIX, anchors_ns=5000))
+    assert (found.verdict, found.stopped_by) == ("suspect", "anchor")
+
+
+def test_code_that_became_much_slower_than_a_slow_machine_is_a_regression() -> None:
+    slow = timed([2_000_000] * 3, anchors_ns=7500, again=[2_000_000] * 3, again_anchors_ns=7500)
+    assert judged(slow, timed(SIX, anchors_ns=5000)).verdict == "regressed"
+
+
+@pytest.mark.parametrize("faster", [0.75, 0.5])
+def test_a_machine_that_is_much_faster_as_a_whole_is_no_improvement(faster) -> None:
+    before = timed([2_000_000] * 6, anchors_ns=10_000)
+    assert judged(timed([2_000_000 * faster] * 3, anchors_ns=10_000 * faster), before).verdict == "within_noise"
 
 
 def slow_with_anchor(**fields):
