@@ -15,7 +15,14 @@ import pytest
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin import origin
 from pytest_devperf.plugin.marker import FULL, MARKER, QUICK, add_markers, cases_of, is_case, takes_fixture
-from pytest_devperf.plugin.options import AIMS, add_options, check_values, wants_measuring
+from pytest_devperf.plugin.options import (
+    AIMS,
+    add_options,
+    check_typed_values,
+    check_values,
+    typed_rows,
+    wants_measuring,
+)
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.fixture import Benchmark
@@ -60,15 +67,19 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     if origin.HANDOVER is not None:
         return
-    check_values(config)
     if wants_measuring(config):
         from pytest_devperf.plugin.begin import begin
 
+        check_values(config)
         begin(config)
-    elif any(config.getini(row.key) for row in AIMS):
-        from pytest_devperf.plugin.idle import Idle, idle_keys
+        return
+    check_typed_values(config)
+    if any(config.getini(row.key) for row in AIMS) or typed_rows(config):
+        from pytest_devperf.plugin.idle import Idle, idle_words
 
-        config.pluginmanager.register(Idle(idle_keys(config)), "devperf-idle")
+        words = idle_words(config)
+        if words:
+            config.pluginmanager.register(Idle(words), "devperf-idle")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.plugin.calls import METERS, Calls, Unmeasured
-from pytest_devperf.plugin.chosen import Options, read_options
+from pytest_devperf.plugin.chosen import Options, read_options, read_plain_options
 from pytest_devperf.plugin.fixture import Benchmark
 from pytest_devperf.plugin.place import Places
 
@@ -33,7 +33,7 @@ def begin(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: An option cannot be used, or the gate could not hold.
     """
-    options = options_of(config)
+    options = take_options(config)
     if is_spread(config):
         options = _over_phones(config, options)
     if config.option.usepdb or getattr(config.option, "trace", False) or _is_debugged():
@@ -69,10 +69,20 @@ def _kind_of_campaign(config: pytest.Config, options: Options) -> type[Campaign]
     return Campaign
 
 
+def take_options(config: pytest.Config) -> Options:
+    """Read the options of a process that measures.
+
+    Raises:
+        pytest.UsageError: One cannot be used.
+    """
+    config.stash[OPTIONS] = read_options(config)
+    return config.stash[OPTIONS]
+
+
 def options_of(config: pytest.Config) -> Options:
-    """Read the options once per session."""
+    """Give the session's options; one that measures nothing has few."""
     if OPTIONS not in config.stash:
-        config.stash[OPTIONS] = read_options(config)
+        config.stash[OPTIONS] = read_plain_options(config)
     return config.stash[OPTIONS]
 
 

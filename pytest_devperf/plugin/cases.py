@@ -12,7 +12,7 @@ from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.marker import FULL, MARKER
-from pytest_devperf.plugin.options import PLAN_ROWS, SESSION_FIELDS, reason_of
+from pytest_devperf.plugin.options import PLAN_ROWS, SESSION_FIELDS
 from pytest_devperf.plugin.parse import parse_tolerance
 from pytest_devperf.plugin.selection import id_of, location_of
 
@@ -62,7 +62,7 @@ def case_of(item: pytest.Item, options: Options, seed: int) -> Case:
         named=frozenset(options.plan_cli),
         tolerance=_tolerance(item, keywords.get("tolerance")),
         sweep=f"{where.path}::{where.names.partition('[')[0]} ({sweep})" if sweep is not None else None,
-        memory=bool(keywords.get("memory", False)),
+        memory=_switch(item, keywords, "memory"),
         target=_text(item, keywords, "target"),
     )
 
@@ -89,9 +89,7 @@ def _plan_keywords(item: pytest.Item, keywords: Mapping[str, Any]) -> dict[str, 
         try:
             found[key] = rows[key].parse(str(value))
         except ValueError as error:
-            raise pytest.UsageError(
-                f"{item.nodeid}: @pytest.mark.devperf({key}={value!r}): {reason_of(error)}"
-            ) from None
+            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf({key}={value!r}): {error}") from None
     if found.get("processes", 0) > found.get("rounds", 10**9):
         raise pytest.UsageError(
             f"{item.nodeid}: @pytest.mark.devperf(processes={found['processes']}, rounds={found['rounds']}): "
@@ -103,9 +101,7 @@ def _plan_keywords(item: pytest.Item, keywords: Mapping[str, Any]) -> dict[str, 
 def _check_suite(item: pytest.Item, keywords: Mapping[str, Any]) -> None:
     suite = _text(item, keywords, "suite")
     if suite is not None and suite not in SUITES:
-        raise pytest.UsageError(
-            f"{item.nodeid}: @pytest.mark.devperf(suite={suite!r}): choose one of {', '.join(SUITES)}"
-        )
+        raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf(suite={suite!r}): must be {' or '.join(SUITES)}")
 
 
 def _text(item: pytest.Item, keywords: Mapping[str, Any], key: str) -> str | None:
@@ -113,7 +109,16 @@ def _text(item: pytest.Item, keywords: Mapping[str, Any], key: str) -> str | Non
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip():
-        raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf({key}={value!r}): give a text that is not empty")
+        raise pytest.UsageError(
+            f"{item.nodeid}: @pytest.mark.devperf({key}={value!r}): must be a text that is not empty"
+        )
+    return value
+
+
+def _switch(item: pytest.Item, keywords: Mapping[str, Any], key: str) -> bool:
+    value = keywords.get(key, False)
+    if not isinstance(value, bool):
+        raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf({key}={value!r}): must be True or False")
     return value
 
 

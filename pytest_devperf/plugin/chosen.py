@@ -82,6 +82,18 @@ def read_options(config: pytest.Config) -> Options:
     return options
 
 
+def read_plain_options(config: pytest.Config) -> Options:
+    """Read what a session needs in which cases run once, unmeasured: the execution providers of its models.
+
+    A value that cannot be read counts as not given: such a session does not ask for it.
+    """
+    (row,) = (row for row in ROWS if row.name == "provider")
+    try:
+        return Options(provider=read_cli(config, row) or read_ini(config, row))
+    except pytest.UsageError:
+        return Options()
+
+
 def _check(options: Options) -> None:
     """Refuse combinations that contradict themselves."""
     from pytest_devperf.record.caution import CAUTIONS

@@ -1,4 +1,4 @@
-"""What a session that measures nothing says of ini keys that had no effect in it."""
+"""What a session that measures nothing says of options and ini keys that had no effect in it."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.plugin.marker import is_case
-from pytest_devperf.plugin.options import AIMS, read_ini
+from pytest_devperf.plugin.options import AIMS, typed_rows
 
 if TYPE_CHECKING:
     import pytest
 
 
-def idle_keys(config: pytest.Config) -> Sequence[str]:
-    """List the ini keys that name a run to save or to compare with, as the ini file spells them."""
-    known = ((row.key, read_ini(config, row)) for row in AIMS)
-    return [f"{key} = {value}" for key, value in known if value is not None]
+EFFECTIVE = frozenset({"provider"})
+"""Options that matter also where cases run once."""
+
+
+def idle_words(config: pytest.Config) -> Sequence[str]:
+    """Say of the ini keys that name a run, and of the options that were typed, when they take effect."""
+    keys = ((row.key, str(config.getini(row.key) or "").strip()) for row in AIMS)
+    named = ", ".join(f"{key} = {text}" for key, text in keys if text)
+    flags = ", ".join(row.flag for row in typed_rows(config) if row.name not in EFFECTIVE)
+    words = [f"{named} in the ini file takes effect with --devperf, or with devperf = true"] if named else []
+    return [*words, f"add --devperf for {flags} to take effect"] if flags else words
 
 
 class Idle:
-    """Says that a gate in the ini file was not used: a plain `pytest` runs every case once, unmeasured."""
+    """Says what had no effect: a plain `pytest` runs every case once, unmeasured."""
 
-    def __init__(self, keys: Sequence[str]) -> None:
-        self._keys = keys
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
         self._cases = True
         """Whether there are cases; pytest-xdist's controller does not know."""
 
@@ -35,8 +42,4 @@ class Idle:
         if self._cases:
             from pytest_devperf.untrusted import printable
 
-            keys = printable(", ".join(self._keys))
-            terminalreporter.write_line(
-                f"devperf: nothing was measured; {keys} in the ini file takes effect with --devperf, "
-                "or with devperf = true"
-            )
+            terminalreporter.write_line(printable(f"devperf: nothing was measured; {'; '.join(self._words)}"))

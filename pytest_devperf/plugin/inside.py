@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from _pytest.runner import runtestprotocol
 
-from pytest_devperf.plugin.begin import options_of, places_of
+from pytest_devperf.plugin.begin import places_of, take_options
 from pytest_devperf.plugin.calls import METERS, Calls
 from pytest_devperf.plugin.cases import case_of
 from pytest_devperf.plugin.ledger import HandedOrders
@@ -116,7 +116,7 @@ class Inside:
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Read the options and open this machine."""
-        self._options = options_of(config)
+        self._options = take_options(config)
         self._places = places_of(config)
         config.stash[METERS] = self
         config.pluginmanager.register(Calls(self), "devperf-calls")

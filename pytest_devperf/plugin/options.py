@@ -7,7 +7,7 @@ file, the ini file beats the default.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -254,7 +254,7 @@ def wants_measuring(config: pytest.Config) -> bool:
 
 
 def check_values(config: pytest.Config) -> None:
-    """Refuse a value that cannot be read, whether this session measures or not.
+    """Refuse a value that cannot be read, in a session that measures.
 
     Raises:
         pytest.UsageError: There is one; the option or ini key is named.
@@ -262,6 +262,24 @@ def check_values(config: pytest.Config) -> None:
     for row in (*ROWS, *INI_ONLY):
         read_cli(config, row)
         read_ini(config, row)
+
+
+def typed_rows(config: pytest.Config) -> Sequence[Row]:
+    """List the options that were typed on this command line, without those of `addopts`."""
+    typed = {str(arg).partition("=")[0] for arg in config.invocation_params.args}
+    return [row for row in ROWS if row.flag in typed]
+
+
+def check_typed_values(config: pytest.Config) -> None:
+    """Refuse a typed value that cannot be read, in a session that measures nothing.
+
+    Ini keys and `addopts` are there in every session: they must not keep ordinary tests from running.
+
+    Raises:
+        pytest.UsageError: There is one; the option is named.
+    """
+    for row in typed_rows(config):
+        read_cli(config, row)
 
 
 def read_cli(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
@@ -300,12 +318,4 @@ def _parse(row: Row, text: str, name: str) -> Any:  # noqa: ANN401 - rows are of
         return (parse_bool if row.kind in FLAGS else row.parse)(text)
     except ValueError as error:
         between = " = " if name.startswith("ini") else "="
-        raise pytest.UsageError(f"{name}{between}{text}: {reason_of(error)}") from None
-
-
-def reason_of(error: ValueError) -> str:
-    """Say in words what Python's own converters say in code."""
-    text = str(error)
-    if text.startswith(("invalid literal", "could not convert")):
-        return "not a number of the kind it takes"
-    return text
+        raise pytest.UsageError(f"{name}{between}{text}: {error}") from None

@@ -2,58 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 
 def parse_count(text: str) -> int:
     """Read a whole number of at least one."""
-    value = int(text)
-    if value < 1:
-        raise ValueError("must be at least 1")
-    return value
+    return _whole(text, 1)
 
 
 FEWEST_REPETITIONS = 2
-"""Runs of unchanged code that can be held against one another."""
+"""Runs of unchanged code of which one can be compared with another."""
 
 
 def parse_repetitions(text: str) -> int:
-    """Read a number of runs of which one can be held against another."""
-    value = int(text)
-    if value < FEWEST_REPETITIONS:
-        raise ValueError(f"must be at least {FEWEST_REPETITIONS}, so that one can be held against another")
-    return value
+    """Read a number of runs that can be compared with one another."""
+    return _whole(text, FEWEST_REPETITIONS)
 
 
 def parse_not_negative(text: str) -> int:
     """Read a whole number of at least zero."""
-    value = int(text)
-    if value < 0:
-        raise ValueError("must not be negative")
-    return value
+    return _whole(text, 0)
 
 
 def parse_seconds(text: str) -> float:
     """Read a time in seconds, zero or more and finite."""
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError("must be a number of seconds, zero or more")
+    value = _number(text)
+    if not 0 <= value < math.inf:
+        raise ValueError("must be a number of seconds, 0 or more")
     return value
 
 
 def parse_fraction(text: str) -> float:
     """Read a positive number below one."""
-    value = float(text)
+    value = _number(text)
     if not 0 < value < 1:
-        raise ValueError("must lie between 0 and 1")
+        raise ValueError("must be a number between 0 and 1")
     return value
 
 
 def parse_positive(text: str) -> float:
     """Read a positive finite number."""
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise ValueError("must be a positive number")
+    value = _number(text)
+    if not 0 < value < math.inf:
+        raise ValueError("must be a number above 0")
     return value
 
 
@@ -62,7 +54,7 @@ def parse_choice(*choices: str) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if text not in choices:
-            raise ValueError("choose one of " + ", ".join(choices))
+            raise ValueError(f"must be {' or '.join(choices)}")
         return text
 
     return parse
@@ -76,7 +68,7 @@ def parse_cooldown(text: str) -> str:
     try:
         parse_seconds(number)
     except ValueError:
-        raise ValueError("give auto, off, a number of seconds, or temp=C") from None
+        raise ValueError("must be auto, off, a number of seconds, or temp=C") from None
     return text
 
 
@@ -87,14 +79,14 @@ def parse_bool(text: str) -> bool:
         return True
     if word in {"0", "false", "no", "off"}:
         return False
-    raise ValueError("write true or false")
+    raise ValueError("must be true or false")
 
 
 def parse_names(text: str) -> tuple[str, ...]:
     """Read names separated by commas."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise ValueError("name one at least")
+        raise ValueError("must hold at least one name")
     return names
 
 
@@ -103,3 +95,21 @@ def parse_tolerance(text: str) -> tuple[str, float]:
     from pytest_devperf.compare.policy import parse_tolerance as parse  # a comparison's own word
 
     return parse(text)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise ValueError(f"must be a whole number of at least {least}")
+    return value
+
+
+def _number(text: str) -> float:
+    """Read a number; not a number if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

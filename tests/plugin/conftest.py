@@ -153,6 +153,10 @@ class Suite:
         traced = [] if read_instrument() is None else ["--devperf-accept=instrumented"]
         return self.pytester.runpytest_inprocess("--devperf-target=virtual", *traced, *args)
 
+    def run_plain(self, *args: str) -> pytest.RunResult:
+        """Run without any option of ours."""
+        return self.pytester.runpytest_inprocess(*args)
+
     def run_here(self, *args: str, plugins: Sequence[str] | None = ()) -> pytest.RunResult:
         """Run on this machine, in a process of its own; cautions of a busy machine are accepted.
 

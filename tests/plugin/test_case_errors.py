@@ -95,11 +95,12 @@ def test_a_wrong_case_fails_with_its_sentence(suite: Suite, wrong: str, measurin
     ("keywords", "sentence"),
     [
         ("round=3", "*test_it*knows no 'round'; it takes *rounds*"),
-        ("rounds=0", "*test_it*(rounds=0): must be at least 1*"),
+        ("rounds=0", "*test_it*(rounds=0): must be a whole number of at least 1*"),
         ("tolerance=3", "*test_it*(tolerance=3): write X% or METRIC=X%, with the % sign*"),
         ("processes=9, rounds=3", "*test_it*every process start takes at least one round*"),
-        ("id=''", "*test_it*give a text that is not empty*"),
-        ("rounds='many'", "*test_it*(rounds='many'): not a number of the kind it takes*"),
+        ("id=''", "*test_it*must be a text that is not empty*"),
+        ("rounds='many'", "*test_it*(rounds='many'): must be a whole number of at least 1*"),
+        ("memory='no'", "*test_it*(memory='no'): must be True or False"),
         ("order='sequential'", "*test_it*knows no 'order'*"),
     ],
 )

@@ -125,7 +125,7 @@ def test_the_ini_file_can_switch_measuring_on(two_cases: Suite) -> None:
     two_cases.ini("devperf = true")
     assert two_cases.last_line(two_cases.run()) == "devperf: 2 measured"
     two_cases.ini("devperf = false")
-    assert "devperf: " not in two_cases.run().stdout.str()
+    assert "devperf: " not in two_cases.run_plain().stdout.str()
 
 
 def test_a_busy_host_is_what_the_ini_file_says(suite: Suite) -> None:
@@ -166,16 +166,16 @@ WRONG = {
     "--devperf-tolerance=median:2.5%": "--devperf-tolerance=median:2.5%: write X% or METRIC=X%, with the % sign",
     "--devperf-tolerance=5": "--devperf-tolerance=5: write X% or METRIC=X%, with the % sign",
     "--devperf-tolerance=-5%": "--devperf-tolerance=-5%: write X% or METRIC=X%, with the % sign",
-    "--devperf-rounds=0": "--devperf-rounds=0: must be at least 1",
-    "--devperf-rounds=many": "--devperf-rounds=many: not a number of the kind it takes",
-    "--devperf-rounds=1.5": "--devperf-rounds=1.5: not a number of the kind it takes",
-    "--devperf-warmup=-1": "--devperf-warmup=-1: must not be negative",
-    "--devperf-max-time=nan": "--devperf-max-time=nan: must be a positive number",
-    "--devperf-max-time=0": "--devperf-max-time=0: must be a positive number",
-    "--devperf-stability-target=3": "--devperf-stability-target=3: must lie between 0 and 1",
-    "--devperf-cooldown=long": "--devperf-cooldown=long: give auto, off, a number of seconds, or temp=C",
-    "--devperf-suite=slow": "--devperf-suite=slow: choose one of quick, full",
-    "--devperf-rule=none": "--devperf-rule=none: choose one of proven, iqr",
+    "--devperf-rounds=0": "--devperf-rounds=0: must be a whole number of at least 1",
+    "--devperf-rounds=many": "--devperf-rounds=many: must be a whole number of at least 1",
+    "--devperf-rounds=1.5": "--devperf-rounds=1.5: must be a whole number of at least 1",
+    "--devperf-warmup=-1": "--devperf-warmup=-1: must be a whole number of at least 0",
+    "--devperf-max-time=nan": "--devperf-max-time=nan: must be a number above 0",
+    "--devperf-max-time=0": "--devperf-max-time=0: must be a number above 0",
+    "--devperf-stability-target=3": "--devperf-stability-target=3: must be a number between 0 and 1",
+    "--devperf-cooldown=long": "--devperf-cooldown=long: must be auto, off, a number of seconds, or temp=C",
+    "--devperf-suite=slow": "--devperf-suite=slow: must be quick or full",
+    "--devperf-rule=none": "--devperf-rule=none: must be proven or iqr",
     "--devperf-accept=throtled": "--devperf-accept: no refusing caution is called 'throtled'; there are *throttled*",
     "--devperf-processes=9 --devperf-rounds=8": "--devperf-processes=9 is more than --devperf-rounds=8: *",
 }
@@ -194,7 +194,7 @@ def test_a_wrong_ini_value_names_its_key(two_cases: Suite) -> None:
     two_cases.ini("devperf_rounds = lots")
     result = two_cases.run("--devperf")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["ERROR: ini key devperf_rounds = lots: not a number of the kind it takes"])
+    result.stderr.fnmatch_lines(["ERROR: ini key devperf_rounds = lots: must be a whole number of at least 1"])
 
 
 @pytest.mark.parametrize("measuring", [(), ("--devperf",)], ids=["once", "measuring"])
@@ -230,11 +230,48 @@ def test_every_ini_key_refuses_an_empty_value(pytester: pytest.Pytester) -> None
             check_values(config)
 
 
-def test_a_value_that_cannot_be_read_is_refused_in_a_session_that_measures_nothing(two_cases: Suite) -> None:
-    two_cases.ini("devperf_rounds = lots")
-    result = two_cases.run()
+@pytest.mark.parametrize("row", [*ROWS[1:], *INI_ONLY], ids=lambda row: row.name)
+@pytest.mark.parametrize("text", ["", "?"], ids=["empty", "wrong"])
+def test_an_ini_key_never_keeps_a_session_that_measures_nothing_from_running(
+    two_cases: Suite, row: Row, text: str
+) -> None:
+    two_cases.ini(f"{row.key} = {text}")
+    two_cases.run_plain().assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize(
+    "keywords", ["rounds='many'", "tolerance=5", "suite='ful'", "memory='no'", "speed=3", "'quick'"]
+)
+def test_a_marker_never_keeps_a_session_that_measures_nothing_from_running(suite: Suite, keywords: str) -> None:
+    suite.pytester.makepyfile(
+        f"import pytest\n@pytest.mark.devperf({keywords})\ndef test_it(devperf): devperf(len, [])"
+    )
+    suite.run_plain().assert_outcomes(passed=1)
+
+
+def test_options_of_addopts_never_keep_a_session_that_measures_nothing_from_running(
+    two_cases: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--devperf-rounds=lots --devperf-affinity=9999 --devperf-accept=nothing")
+    two_cases.run_plain().assert_outcomes(passed=3)
+    refused = two_cases.run("--devperf")
+    assert refused.ret == USAGE
+    refused.stderr.fnmatch_lines(["ERROR: --devperf-rounds=lots: must be a whole number of at least 1"])
+
+
+def test_an_option_that_is_typed_without_measuring_says_when_it_takes_effect(two_cases: Suite) -> None:
+    result = two_cases.run_plain("--devperf-rounds=5", "--devperf-tolerance", "5%")
+    result.assert_outcomes(passed=3)
+    assert two_cases.last_line(result) == (
+        "devperf: nothing was measured; add --devperf for --devperf-tolerance, --devperf-rounds to take effect"
+    )
+    assert "devperf: " not in two_cases.run_plain("--devperf-provider=CPU").stdout.str()
+
+
+def test_a_typed_value_that_cannot_be_read_is_refused_without_measuring_too(two_cases: Suite) -> None:
+    result = two_cases.run("--devperf-rounds=lots")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["ERROR: ini key devperf_rounds = lots: not a number of the kind it takes"])
+    result.stderr.fnmatch_lines(["ERROR: --devperf-rounds=lots: must be a whole number of at least 1"])
 
 
 @pytest.mark.parametrize("key", ["compare", "save", "against", "aa"])
@@ -242,7 +279,7 @@ def test_a_gate_that_only_the_ini_file_names_is_reported_by_a_session_that_measu
     two_cases: Suite, key: str
 ) -> None:
     two_cases.ini(f"devperf_{key} = 7")
-    result = two_cases.run("-q")
+    result = two_cases.run_plain("-q")
     assert result.ret == 0
     result.assert_outcomes(passed=3)
     assert two_cases.last_line(result) == (
@@ -269,7 +306,7 @@ def test_a_suite_that_does_not_exist_is_refused(suite: Suite) -> None:
     )
     result = suite.run("--devperf")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["ERROR: *::test_it: @pytest.mark.devperf(suite='ful'): choose one of quick, full"])
+    result.stderr.fnmatch_lines(["ERROR: *::test_it: @pytest.mark.devperf(suite='ful'): must be quick or full"])
 
 
 def test_marker_keywords_of_test_and_module_are_merged_the_nearest_first(suite: Suite) -> None:
