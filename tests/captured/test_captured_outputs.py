@@ -1,24 +1,12 @@
-"""The parsers on real devices' outputs, where the environment names a folder that holds them.
-
-`DEVPERF_CAPTURED` points to a folder with `thermalservice/` and `battery/`. The outputs themselves are no part of the
-project.
-"""
+"""The parsers on real phones' outputs."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
+from captured import captured, list_captured
 
 from pytest_devperf.sensor.battery import parse_battery
 from pytest_devperf.sensor.thermal import parse_thermalservice
-
-FOLDER = os.environ.get("DEVPERF_CAPTURED")
-
-pytestmark = pytest.mark.skipif(
-    not FOLDER, reason="DEVPERF_CAPTURED names no folder of captured outputs; set it to check the parsers on real ones"
-)
 
 THERMAL = {
     # name: state, status, skin, hottest cpu, battery, cooling
@@ -37,17 +25,10 @@ BATTERY = {
 }
 
 
-def captured(kind: str, name: str) -> str:
-    path = Path(FOLDER or "") / kind / name
-    if not path.is_file():
-        pytest.skip(f"{kind}/{name} is not in DEVPERF_CAPTURED")
-    return path.read_bytes().decode()
-
-
 @pytest.mark.parametrize("name", THERMAL)
 def test_a_real_thermal_dump_reads_as_its_device_was(name: str) -> None:
     state, status, skin, cpu, battery, cooling = THERMAL[name]
-    reading = parse_thermalservice(captured("thermalservice", name))
+    reading = parse_thermalservice(captured(f"thermalservice/{name}").decode())
 
     assert (reading.state, reading.status) == (state, status)
     assert reading.hottest_c("skin") == (None if skin is None else pytest.approx(skin, abs=0.001))
@@ -58,7 +39,7 @@ def test_a_real_thermal_dump_reads_as_its_device_was(name: str) -> None:
 
 @pytest.mark.parametrize("name", THERMAL)
 def test_no_voltage_or_current_of_a_real_dump_reads_as_a_temperature(name: str) -> None:
-    reading = parse_thermalservice(captured("thermalservice", name))
+    reading = parse_thermalservice(captured(f"thermalservice/{name}").decode())
 
     assert all(1 <= value < 50 for value in reading.temps_c.values())
     assert not [each for each in reading.temps if "ocp" in each or "vdroop" in each or each == "soc"]
@@ -66,7 +47,7 @@ def test_no_voltage_or_current_of_a_real_dump_reads_as_a_temperature(name: str) 
 
 @pytest.mark.parametrize("name", THERMAL)
 def test_a_real_thermal_dump_cut_anywhere_is_unknown_or_lost_nothing(name: str) -> None:
-    text = captured("thermalservice", name)
+    text = captured(f"thermalservice/{name}").decode()
     whole = parse_thermalservice(text)
 
     for length in range(0, len(text), 7):
@@ -77,7 +58,7 @@ def test_a_real_thermal_dump_cut_anywhere_is_unknown_or_lost_nothing(name: str) 
 @pytest.mark.parametrize("name", BATTERY)
 def test_a_real_battery_dump_reads_as_its_device_was(name: str) -> None:
     temp_c, level_pct, charging, powered, voltage_mv = BATTERY[name]
-    reading = parse_battery(captured("battery", name))
+    reading = parse_battery(captured(f"battery/{name}").decode())
 
     assert reading.state == "value"
     assert (reading.temp_c, reading.level_pct, reading.charging) == (temp_c, level_pct, charging)
@@ -88,8 +69,4 @@ def test_a_real_battery_dump_reads_as_its_device_was(name: str) -> None:
     ("kind", "known"), [("thermalservice", THERMAL), ("battery", BATTERY)], ids=["thermalservice", "battery"]
 )
 def test_every_captured_dump_is_looked_at(kind: str, known: dict[str, object]) -> None:
-    folder = Path(FOLDER or "") / kind
-    if not folder.is_dir():
-        pytest.skip(f"{kind} is not in DEVPERF_CAPTURED")
-
-    assert {path.name for path in folder.iterdir()} <= known.keys()
+    assert list_captured(kind) == known.keys()

@@ -1,11 +1,9 @@
-"""Real outputs of real tools are read; they lie outside this project, where DEVPERF_CAPTURED says."""
+"""The readers on real tools' outputs."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
+from captured import captured
 
 from pytest_devperf.tool.androidx import parse_androidx
 from pytest_devperf.tool.benchncnn import parse_benchncnn
@@ -25,14 +23,8 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_real_output_is_read(name: str) -> None:
-    folder = os.environ.get("DEVPERF_CAPTURED")
-    if not folder:
-        pytest.skip("set DEVPERF_CAPTURED to a folder of captured outputs")
-    path = Path(folder, name)
-    if not path.exists():
-        pytest.skip(f"DEVPERF_CAPTURED holds no {name}")
     parse, least = FILES[name]
 
-    output = parse(path.read_text(encoding="utf-8"))
+    output = parse(captured(name).decode())
 
     assert len(output.series_ns) + bool(output.samples_ns) >= least

@@ -381,32 +381,52 @@ def test_the_last_failed_cases_run_again(suite: Suite) -> None:
 # -- other plugins -----------------------------------------------------------------------------------
 
 
-def test_a_measured_case_is_not_rerun_and_a_time_limit_counts_per_start(suite: Suite) -> None:
-    pytest.importorskip("pytest_rerunfailures")
-    pytest.importorskip("pytest_timeout")
+def test_a_measured_case_is_not_rerun(suite: Suite) -> None:
     suite.pytester.makepyfile(
         test_it=NOTE
         + """
-import time
-@pytest.mark.timeout(1.0)
-def test_slow(devperf):
-    time.sleep(0.4)
-    devperf(work)
-@pytest.mark.timeout(0.5)
-def test_hangs(devperf):
-    devperf(work)
-    if START == "1": time.sleep(20)
 def test_fails(devperf):
     note(ran=True)
     devperf(work)
     assert False
 """
     )
-    result = _measure(suite, "--reruns=2", plugins=["pytest_rerunfailures", "pytest_timeout"])
-    result.assert_outcomes(passed=1, failed=2)
+    result = _measure(suite, "--reruns=2", plugins=["pytest_rerunfailures"])
+    result.assert_outcomes(failed=1)
     assert "rerun" not in result.parseoutcomes()
     assert [each["start"] for each in _notes(suite)] == ["first"]
+
+
+def test_a_time_limit_counts_per_start(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        test_it=NOTE
+        + """
+import time
+@pytest.mark.timeout(3600)
+def test_ends(devperf):
+    devperf(work)
+
+@pytest.mark.timeout(0.5 if START == "1" else 3600)
+def test_hangs(devperf):
+    devperf(work)
+    while START == "1": time.sleep(0.1)
+"""
+    )
+    conftest = """
+import pytest
+from test_it import note
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer(item, settings):
+    note(begins=item.name)
+    return (yield)
+"""
+    (suite.path / "conftest.py").write_text(conftest)
+    result = _measure(suite, "--devperf-processes=2", plugins=["pytest_timeout"])
+    result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*Timeout*0.5*"])
+    begun = [(each["start"], each["begins"]) for each in _notes(suite) if "begins" in each]
+    assert sorted(begun) == [(start, name) for start in ("1", "first") for name in ("test_ends", "test_hangs")]
 
 
 def test_an_expected_failure_of_a_later_start_is_expected(suite: Suite) -> None:

@@ -114,7 +114,7 @@ def a_document(**measured) -> Document:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(runs, max_size=2).map(lambda found: Document(runs=tuple(found))))
 def test_a_document_comes_back_as_it_went(document):
     assert decode(encode(document), "x") == document

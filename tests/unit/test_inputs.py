@@ -92,7 +92,7 @@ SEEDS = st.integers(0, 2**63 - 1)
 
 @pytest.mark.parametrize("kind", MAKERS)
 @given(seed=SEEDS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_same_parameters_give_the_same_value(kind: str, seed: int) -> None:
     make = MAKERS[kind]
 
@@ -101,7 +101,7 @@ def test_the_same_parameters_give_the_same_value(kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", MAKERS)
 @given(seeds=st.lists(SEEDS, min_size=2, max_size=2, unique=True))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_another_seed_gives_another_value(kind: str, seeds: list[int]) -> None:
     make = MAKERS[kind]
 
@@ -121,7 +121,7 @@ def test_a_value_is_the_callers_own_to_change() -> None:
     channels=st.integers(1, 4),
     pattern=st.sampled_from(["gradient", "shapes", "dither"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_an_image_has_the_asked_shape(width: int, height: int | None, channels: int, pattern: str) -> None:
     image = inputs.image(width, height, channels=channels, pattern=pattern)
 
@@ -146,7 +146,7 @@ def test_shapes_have_edges_and_dither_is_black_and_white() -> None:
 
 
 @given(seconds=st.floats(0.01, 1.0), rate=st.sampled_from([8000, 16_000, 22_050, 48_000]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_sound_has_the_asked_length_and_stays_in_range(seconds: float, rate: int) -> None:
     sound = inputs.audio(seconds, rate=rate)
 
@@ -172,7 +172,7 @@ def test_the_voice_sounds_between_80_and_3700_hertz() -> None:
 
 
 @given(length=st.integers(1, 300), vocabulary=st.integers(1, 2**31))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_tokens_lie_below_the_vocabulary(length: int, vocabulary: int) -> None:
     tokens = inputs.tokens(length, vocabulary=vocabulary)
 
@@ -190,7 +190,7 @@ def test_low_token_ids_are_far_commoner() -> None:
 
 
 @given(words=st.integers(1, 200))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_text_has_the_asked_number_of_words_and_ends_in_a_full_stop(words: int) -> None:
     text = inputs.text(words)
 
@@ -202,7 +202,7 @@ def test_text_has_the_asked_number_of_words_and_ends_in_a_full_stop(words: int) 
 
 @pytest.mark.parametrize("dtype", NUMERIC)
 @given(shape=st.lists(st.integers(0, 5), max_size=4))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_a_tensor_has_the_asked_shape_and_type(dtype: str, shape: list[int]) -> None:
     tensor = inputs.tensor(shape, dtype)
 
@@ -220,7 +220,7 @@ def test_floats_fill_minus_one_to_one(dtype: str) -> None:
 
 
 @given(data=st.data(), dtype=st.sampled_from([name for name in NUMERIC if "int" in name]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_integers_lie_between_their_bounds(data: st.DataObject, dtype: str) -> None:
     limits = np.iinfo(dtype)
     low = data.draw(st.integers(int(limits.min), int(limits.max)))

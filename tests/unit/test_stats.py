@@ -4,7 +4,7 @@ import math
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_devperf import stats
@@ -70,18 +70,18 @@ def test_critical_values_are_those_of_printed_tables(freedom, t) -> None:
     assert stats.student_critical(0.005, freedom) == pytest.approx(t, abs=6e-4)
 
 
-@settings(deadline=None)  # the first example imports scipy
 @given(st.floats(min_value=-60, max_value=60), st.integers(min_value=1, max_value=400))
 def test_tails_are_those_of_scipy(t, freedom) -> None:
-    scipy_stats = pytest.importorskip("scipy.stats")
+    from scipy import stats as scipy_stats
+
     assert stats.student_above(t, freedom) == pytest.approx(scipy_stats.t.sf(t, freedom), rel=1e-8, abs=1e-300)
 
 
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
-@settings(deadline=None)  # the first example imports scipy
 @given(st.lists(POSITIVE, min_size=2, max_size=8), st.lists(POSITIVE, min_size=2, max_size=8))
 def test_the_pooled_test_is_that_of_scipy(low, high) -> None:
-    scipy_stats = pytest.importorskip("scipy.stats")
+    from scipy import stats as scipy_stats
+
     found = stats.pooled_t(low, high)
     assert found is not None
     if math.isfinite(found[0]) and statistics.pstdev(low + high) > 1e-6 * statistics.fmean(low + high):

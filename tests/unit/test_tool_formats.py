@@ -71,7 +71,7 @@ JSON = st.recursive(
 
 @pytest.mark.parametrize("tool", PARSERS)
 @given(text=st.text() | JSON.map(json.dumps))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_whatever_the_text_a_reader_gives_positive_samples_or_refuses(tool: str, text: str) -> None:
     try:
         output = PARSERS[tool](text)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pyperf._utils import is_significant
+from pytest_benchmark.utils import parse_compare_fail
+from scipy.stats import mannwhitneyu
 
 from benchmarks.verdicts import peers
 
@@ -19,7 +22,7 @@ def pair(shift: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("shift", SHIFTS)
 @pytest.mark.parametrize("field", ["min", "median", "mean"])
 def test_the_5_percent_rules_decide_as_pytest_benchmark_does(shift, field):
-    check = pytest.importorskip("pytest_benchmark.utils").parse_compare_fail(f"{field}:5%")
+    check = parse_compare_fail(f"{field}:5%")
     base, now = pair(shift)
     statistic = {"min": np.min, "median": np.median, "mean": np.mean}[field]
 
@@ -31,7 +34,6 @@ def test_the_5_percent_rules_decide_as_pytest_benchmark_does(shift, field):
 @pytest.mark.parametrize("shift", SHIFTS)
 @pytest.mark.parametrize("seed", range(5))
 def test_the_t_test_decides_as_pyperf_does_where_the_mean_is_higher(shift, seed):
-    is_significant = pytest.importorskip("pyperf._utils").is_significant
     base, _ = pair(0.0, seed)
     now, _ = pair(0.0, seed + 100)
     now = now * (1 + shift)
@@ -43,13 +45,12 @@ def test_the_t_test_decides_as_pyperf_does_where_the_mean_is_higher(shift, seed)
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_u_test_has_the_p_of_scipy_ties_included(seed):
-    test = pytest.importorskip("scipy.stats").mannwhitneyu
     draw = np.random.default_rng(seed)
     a, b = np.round(draw.normal(10, 1, 12), 1), np.round(draw.normal(10.5, 1, 12), 1)
 
     p, _ = peers.mann_whitney(a, b, continuity=0.5)
 
-    assert p == pytest.approx(test(a, b, alternative="two-sided", method="asymptotic").pvalue)
+    assert p == pytest.approx(mannwhitneyu(a, b, alternative="two-sided", method="asymptotic").pvalue)
 
 
 def test_every_peer_finds_a_regression_of_a_fifth_and_none_an_improvement():
