@@ -14,6 +14,7 @@ from pytest_devperf.plugin.baseline import Baselines
 from pytest_devperf.plugin.cases import case_of, plan_of
 from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.collected import Collected
+from pytest_devperf.plugin.gate import Gate
 from pytest_devperf.plugin.hosting import Wish, adopted
 from pytest_devperf.plugin.judge import compare_record, conclude, make_record, with_comparison
 from pytest_devperf.plugin.keep import Keeper
@@ -62,6 +63,7 @@ class Campaign:
         self._meters: dict[int, Meter] = {}
         self._prerun: Context | None = None
         self.collected = Collected(config)
+        self.gate = Gate(options, self.plan.suite, self.ledger, self.collected, self.keeper)
         self._ready = ReadyPhones(places, self.screen.cooling)
         self._said: set[str] = set()
 
@@ -113,6 +115,8 @@ class Campaign:
         refuse_hopeless(self.options, self.baselines)
         open_named_phone(self.places)
         for item, case in zip(items, cases, strict=True):
+            if self.ledger.of(item) is not None:
+                continue  # the very same item once more, from a conftest: it is measured once
             key = (str(item.path), item.nodeid)
             nth = count[key] = count.get(key, -1) + 1
             self.ledger.add(self.entry(item, nth, case))
@@ -140,7 +144,7 @@ class Campaign:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Run start 1 of a case; report it at once only where nothing more can change."""
         entry = self.ledger.of(item)
-        if entry is None:
+        if entry is None or entry.reports:
             return None
         self.screen.stage(self.first_stage(entry), len(self.ledger.entries), first=entry.index + 1)
         self.screen.measuring(entry)
@@ -223,11 +227,12 @@ class Campaign:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """After start 1 of every case: its other starts, its verdict, and what is kept."""
-        result = yield
-        self._session = session
-        self.finish(self.ledger.pending)
-        self.screen.clear()
-        self._close(session)
+        with self.gate.watch():
+            result = yield
+            self._session = session
+            self.finish(self.ledger.pending)
+            self.screen.clear()
+            self._close(session)
         return result
 
     def finish(self, pending: Sequence[Entry]) -> None:
@@ -301,27 +306,10 @@ class Campaign:
     # -- the end --------------------------------------------------------------------------------------
 
     def _close(self, session: pytest.Session) -> None:
-        """Let go of devices, save, write, and fail the run where a gate did not hold."""
+        """Let go of devices; keep what was measured, and fail the session if a gate did not hold."""
         self.places.release()
-        if only_looks(self.config):
-            return
-        strict = self.options.fail_on_missing
-        missing = self.collected.missing(
-            self.baselines, {entry.case.id for entry in self.ledger}, self.plan.suite, always=strict is True
-        )
-        self.keeper.keep(self.ledger, missing)
-        if strict is None:
-            strict = not self.collected.narrowed
-        if strict and missing:
-            session.testsfailed += 1
-        if self.keeper.failed or self.keeper.report(self.ledger).nothing_compared or self._nothing_ran():
-            session.testsfailed += 1
-
-    def _nothing_ran(self) -> bool:
-        """Whether a target was named and could run none of the cases."""
-        if self.options.target == "auto" or not self.ledger.entries:
-            return False
-        return all(entry.starts and entry.starts[0].unsupported for entry in self.ledger)
+        if not only_looks(self.config):
+            self.gate.close(session, self.baselines)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
         """Write tables, cautions and the last line."""

@@ -138,7 +138,7 @@ class Inside:
                 chosen[id(item)] = wanted
         shuffle(items, self._handover.shuffle_seed)
         yield
-        items[:] = [item for item in items if id(item) in chosen]
+        items[:] = dict.fromkeys(item for item in items if id(item) in chosen)
         if self._turns is not None:
             # Both sides of a pair run their cases in one order.
             order = {wanted.index: place for place, wanted in enumerate(self._handover.wanted)}

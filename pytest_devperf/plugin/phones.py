@@ -165,11 +165,12 @@ class Controller(Campaign):
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """After all workers: what is kept, and what fails the run."""
-        result = yield
-        for name in self._lost:
-            # Its cases are gone with it: a run without them would be a worse baseline than the old one.
-            self.ledger.join(_entry(_gap(name), Stand(self.phones[0].device), self, len(self.ledger.entries)))
-        self._close(session)
+        with self.gate.watch():
+            result = yield
+            for name in self._lost:
+                # Its cases are gone with it: a run without them would be a worse baseline than the old one.
+                self.ledger.join(_entry(_gap(name), Stand(self.phones[0].device), self, len(self.ledger.entries)))
+            self._close(session)
         return result
 
     def _take(self, sent: Sent) -> None:

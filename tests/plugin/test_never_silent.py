@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -242,6 +242,76 @@ def test_a_traced_process_is_refused_before_anything_is_measured(two_cases: Suit
     assert result.ret == USAGE
     result.stderr.fnmatch_lines(["*traces this process, so every case would be incomparable*"])
     assert "passed" not in result.stdout.str()
+
+
+# -- sessions that others end or take over ---------------------------------------------------------------
+
+EXIT = "pytest.exit('no more', returncode={})"
+LEAVES = {
+    "a test": lambda suite, leave: _replace(suite, "assert devperf(slow) == 2", f"import pytest; {leave}"),
+    "an ordinary test": lambda suite, leave: _replace(suite, "pass", f"import pytest; {leave}"),
+    "a hook": lambda suite, leave: _extend(suite, f"def pytest_runtest_logreport(report): import pytest; {leave}"),
+}
+
+
+def _replace(suite: Suite, old: str, new: str) -> None:
+    source = suite.path / "test_two.py"
+    source.write_text(source.read_text().replace(old, new))
+
+
+def _extend(suite: Suite, code: str, folder: str = ".") -> None:
+    path = suite.path / folder / "conftest.py"
+    path.write_text((path.read_text() if path.exists() else "") + f"\n\n{code}\n")
+
+
+@pytest.mark.parametrize("leave", LEAVES.values(), ids=LEAVES)
+@pytest.mark.parametrize("option", [COMPARE, "--devperf-save=other"])
+def test_an_exit_with_0_is_no_success_of_a_gate_that_was_not_closed(two_cases: Suite, option: str, leave: Any) -> None:
+    two_cases.run("--devperf-save=base")
+    two_cases.takes(slow=2_000_000)  # so that it is not done in its first process start
+    leave(two_cases, EXIT.format(0))
+    result = two_cases.run(option)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "pending" in two_cases.last_line(result)
+
+
+def test_another_exit_code_stands(two_cases: Suite) -> None:
+    two_cases.run("--devperf-save=base")
+    LEAVES["a test"](two_cases, EXIT.format(7))
+    assert two_cases.run(COMPARE).ret == 7
+
+
+def test_an_exit_with_0_stands_where_nothing_is_compared_or_saved(two_cases: Suite) -> None:
+    LEAVES["a test"](two_cases, EXIT.format(0))
+    assert two_cases.run("--devperf").ret == 0
+
+
+@pytest.mark.parametrize("option", [COMPARE, "--devperf-save=other"])
+def test_a_case_that_another_plugin_runs_by_itself_is_told_and_fails_the_session(suite: Suite, option: str) -> None:
+    (suite.path / "t").mkdir()
+    source = "def {0}(): pass\ndef test_{0}(devperf): devperf({0})\n"
+    (suite.path / "t/test_it.py").write_text(source.format("mine") + source.format("theirs"))
+    suite.run("--devperf-save=base")
+    own_protocol = """
+import pytest
+from _pytest.runner import runtestprotocol
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    return bool(runtestprotocol(item, nextitem=nextitem)) if "theirs" in item.name else None
+"""
+    _extend(suite, own_protocol, "t")
+    result = suite.run(option)
+    assert result.ret == 1
+    assert "1 pending" in suite.last_line(result)
+
+
+def test_an_item_that_a_conftest_lists_twice_is_measured_once(two_cases: Suite) -> None:
+    two_cases.run("--devperf-save=base")
+    _extend(two_cases, "def pytest_collection_modifyitems(items): items[:] = items * 2")
+    result = two_cases.run(COMPARE)
+    assert result.ret == 0
+    assert two_cases.last_line(result) == "devperf: 2 within noise; compared with base"
 
 
 # -- readings that are no measurement ----------------------------------------------------------------
