@@ -8,7 +8,7 @@ from pytest_devperf.cli.arguments import add_store, add_verbose
 from pytest_devperf.cli.find import find_runs, store_at
 from pytest_devperf.cli.output import columns, say
 from pytest_devperf.report.as_text import render
-from pytest_devperf.report.header import header_lines, run_line
+from pytest_devperf.report.header import header_lines, run_line, settings_line
 from pytest_devperf.report.report import Report
 
 
@@ -23,6 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print every run that the word means."""
     for each in find_runs(arguments.run, store_at(arguments.store)):
         report = Report(runs=(each,), target=each.device.kind)
-        say("\n".join([run_line(each), *header_lines(report), ""]))
+        settings = f"devperf settings: {settings_line(each.settings)}"
+        say("\n".join([run_line(each), *header_lines(report), settings, ""]))
         say(render(report, width=columns(), verbosity=arguments.verbose) + "\n")
     return 0

@@ -26,6 +26,7 @@ from pytest_devperf.plugin.passes import Passes, cool_down, solo_stage
 from pytest_devperf.plugin.probe import probe
 from pytest_devperf.plugin.side import compare_sides, with_old_side
 from pytest_devperf.plugin.turns import NEW, OLD, run_pair
+from pytest_devperf.report.header import plan_words
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
@@ -241,6 +242,11 @@ class Against(Campaign):
             policy=self.baselines.policy(case),
             pairs=case.plan.processes if "processes" in case.named else PAIRS,
         )
+
+    def plan_words(self) -> str:
+        """Describe how much of the selected cases is measured."""
+        planned = [replace(entry.planned(), rounds=ROUNDS_EACH) for entry in self.ledger]
+        return plan_words(planned, on="on each side of {starts} of process starts", starts="pair")
 
     def first_stage(self, entry: Entry) -> str:  # noqa: ARG002 - every case begins alike
         """Describe start 1 of a case for the live line."""

@@ -34,6 +34,7 @@ from pytest_devperf.plugin.ready import (
 )
 from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.record.record import Record
+from pytest_devperf.report.header import plan_words
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
@@ -120,7 +121,12 @@ class Campaign:
             key = (str(item.path), item.nodeid)
             nth = count[key] = count.get(key, -1) + 1
             self.ledger.add(self.entry(item, nth, case))
+        self.screen.plan()
         self._prerun = self.places.prerun()
+
+    def plan_words(self) -> str:
+        """Describe how much of the selected cases is measured."""
+        return plan_words([entry.planned() for entry in self.ledger])
 
     def entry(self, item: pytest.Item, nth: int, case: Case) -> Entry:
         """Take a case up: what may end it early depends on what becomes of the session's runs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
@@ -168,7 +169,7 @@ class Keeper:
             )
             kept = msgspec.structs.replace(run, label=label, generation=generation, cases=cases)
             self._tell_left_behind(store, kept)
-            path = store.save(kept)
+            path = _typed(store.save(kept), Path(self._config.invocation_params.dir))
             refusals = {
                 slug
                 for record in cases
@@ -223,6 +224,16 @@ class Keeper:
     def _json_path(self) -> Path:
         assert self._options.json is not None
         return Path(self._config.invocation_params.dir) / Path(self._options.json).expanduser()
+
+
+def _typed(path: str, folder: Path) -> str:
+    """Spell a path as somebody in a folder would type it; a URL stays as it is."""
+    if "://" in path:
+        return path
+    try:
+        return min(os.path.relpath(path, folder), path, key=len)
+    except ValueError:  # on another drive
+        return path
 
 
 def _context(entries: Sequence[Entry]) -> RunContext:

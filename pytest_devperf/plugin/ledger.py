@@ -15,6 +15,7 @@ from pytest_devperf.case.plan import rounds_of_start
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.round import Share, Stretch
 from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.report.header import Planned
 
 if TYPE_CHECKING:
     import pytest
@@ -112,6 +113,13 @@ class Entry:
     def solo_starts(self) -> int:
         """Starts that take load and memory; none where one process takes everything."""
         return max(SOLO_STARTS, self.processes) if self.starts and self.starts[0].solo and self.processes > 1 else 0
+
+    def planned(self) -> Planned:
+        """Tell how much is measured at most, as far as it is known before start 1."""
+        held = self.baseline.runs[0].record.metrics if self.baseline is not None else ()
+        paces = [self.first_share(each.name).iterations for each in held if each.kind == "rounds"]
+        plan = self.case.plan
+        return Planned(starts=self.processes, rounds=plan.rounds, iterations=max(paces, default=plan.iterations))
 
     # -- what the next start does ---------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from pytest_devperf.plugin.start import CaseStart
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report import as_text
+from pytest_devperf.report.header import settings_line
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.sensor.summary import summarise
@@ -139,7 +140,8 @@ class Controller(Campaign):
             )
             for phone in self.phones
         )
-        return as_text.header_lines(Report(runs=runs, target=self.options.target, compared_with=self.options.compare))
+        header = as_text.header_lines(Report(runs=runs))
+        return [*header, f"devperf plan: {settings_line(settings_of(self.plan))}"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - pytest-xdist's own type

@@ -113,6 +113,10 @@ class Repeating(Campaign):
         entry.converge = entry.early = False
         return entry
 
+    def plan_words(self) -> str:
+        """Describe how much of the selected cases is measured."""
+        return f"{self.options.aa} repetitions, each {super().plan_words()}"
+
     def first_stage(self, entry: Entry) -> str:
         """Describe start 1 of a case for the live line."""
         return f"repetition 1 of {self.options.aa}, {super().first_stage(entry)}"

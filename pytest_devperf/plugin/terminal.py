@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_devperf.english import counted
 from pytest_devperf.plugin.assemble import device_record
 from pytest_devperf.plugin.place import Pinning
 from pytest_devperf.plugin.stream import Stream
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import Run
 from pytest_devperf.report import as_text
+from pytest_devperf.report.header import order_words
 from pytest_devperf.report.live import format_cooling, format_measuring
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.summary import summarise
@@ -69,14 +71,20 @@ class Screen:
             )
             for each, look in looks
         )
-        return as_text.header_lines(
-            Report(
-                runs=runs,
-                target=campaign.options.target,
-                compared_with=campaign.options.compare or campaign.options.against,
-                messages=tuple(campaign.places.notes),
-            )
-        )
+        return as_text.header_lines(Report(runs=runs, messages=tuple(campaign.places.notes)))
+
+    def plan(self) -> None:
+        """Write how much will be measured, now that the cases are known."""
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None or self._config.get_verbosity() < 0:
+            return
+        campaign = self._campaign
+        options = campaign.options
+        baseline = options.compare or options.against
+        cases = counted(len(campaign.ledger.entries), "case")
+        what = f"{cases} compared with {baseline}" if baseline else cases
+        words = [what, campaign.plan_words(), *order_words(settings_of(campaign.plan))]
+        reporter.write_line(printable(f"devperf plan: {', '.join(words)}"))
 
     # -- while it measures ------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ def render(report: Report, *, width: int = 80, verbosity: int = 0) -> str:
 
             blocks += sweep_blocks(run.cases, width=width)
     blocks.append(_wrapped([*map(printable, report.messages), *_odds(report)], width))
+    blocks.append([printable(f"saved in {saved.path}") for saved in report.saved])
     blocks.append([summary_line(report)])
     return "\n\n".join("\n".join(block) for block in blocks if block)
 

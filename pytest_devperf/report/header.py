@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from pytest_devperf.english import counted, counted_range
 from pytest_devperf.record.record import Commit, DeviceRecord, Run
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.context import RunContext
@@ -14,8 +16,19 @@ from pytest_devperf.untrusted import printable
 _KHZ_PER_MHZ = 1000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """How much of one case is measured at most."""
+
+    starts: int
+    """Process starts."""
+    rounds: int
+    iterations: int
+    """Per round."""
+
+
 def header_lines(report: Report) -> list[str]:
-    """Tell of every device and its state, and how it is measured.
+    """Describe every device and its state.
 
     A report whose runs have no cases yet will do: the lines stand above the session.
     """
@@ -23,11 +36,24 @@ def header_lines(report: Report) -> list[str]:
     for run in report.runs:
         lines.append(f"devperf device: {device_line(run.device)}")
         lines += [f"devperf context: {line}" for line in (context_line(run.run_context),) if line]
-    if report.runs:
-        lines.append(f"devperf plan: {settings_line(report.runs[0].settings, report.target)}")
-    if report.compared_with:
-        lines.append(f"devperf compares with: {printable(report.compared_with)}")
     return lines + [f"devperf: {printable(message)}" for message in report.messages]
+
+
+def plan_words(planned: Sequence[Planned], *, on: str = "in {starts}", starts: str = "process start") -> str:
+    """Describe how much is measured; "up to", since convergence, an early pass or the budget may end a case.
+
+    >>> plan_words([Planned(starts=3, rounds=12, iterations=30), Planned(starts=3, rounds=12, iterations=5)])
+    'up to 12 rounds of 5 to 30 iterations in 3 process starts'
+
+    Args:
+        planned: One per case; at least one.
+        on: How the rounds lie in the starts.
+        starts: What a start is called.
+    """
+    rounds = counted_range([each.rounds for each in planned], "round")
+    iterations = counted_range([each.iterations for each in planned], "iteration")
+    where = on.format(starts=counted_range([each.starts for each in planned], starts))
+    return f"up to {rounds} of {iterations} {where}"
 
 
 def device_line(device: DeviceRecord | Device) -> str:
@@ -61,13 +87,17 @@ def context_line(context: RunContext) -> str:
     return printable(", ".join(fact for fact in facts if fact))
 
 
-def settings_line(settings: Mapping[str, Any], target: str) -> str:
-    """Tell how much is measured; keys are those of a run's `settings`."""
-    facts = [f"suite {settings.get('suite', 'quick')}", f"target {target}"]
-    words = {"processes": "process starts", "rounds": "rounds", "iterations": "iterations"}
-    facts += [f"{settings[key]} {name}" for key, name in words.items() if settings.get(key) is not None]
-    facts += [f"{key} {settings[key]}" for key in ("order", "seed") if settings.get(key) is not None]
-    return printable(", ".join(facts))
+def settings_line(settings: Mapping[str, Any]) -> str:
+    """Describe the settings of a run, by the keys of its `settings`."""
+    facts = [f"suite {settings.get('suite', 'quick')}"]
+    words = {"processes": "process start", "rounds": "round", "iterations": "iteration"}
+    facts += [counted(settings[key], noun) for key, noun in words.items() if settings.get(key) is not None]
+    return printable(", ".join((*facts, *order_words(settings))))
+
+
+def order_words(settings: Mapping[str, Any]) -> list[str]:
+    """Name what decides the order of cases, so that it can be repeated."""
+    return [f"{key} {settings[key]}" for key in ("order", "seed") if settings.get(key) is not None]
 
 
 def run_line(run: Run) -> str:

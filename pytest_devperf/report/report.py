@@ -52,7 +52,7 @@ class Saved:
 
     label: str
     path: str
-    """Where it lies, as the store tells."""
+    """Where it is: a path as the user would type it, or a URL."""
     refusals: tuple[str, ...] = ()
     """Refusing cautions it carries: comparisons with it will be refused."""
     held_back: tuple[str, ...] = ()

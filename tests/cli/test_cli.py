@@ -168,7 +168,7 @@ def test_show_takes_a_label_an_id_or_a_file(store, make_run, capsys, word, tmp_p
     assert main(["show", word, "-v"]) == 0
     told = capsys.readouterr().out
     assert "run main, 2026-11-02T08:00:00Z, main0002" in told
-    assert "devperf plan: suite quick, target host, 3 process starts, 12 rounds, 30 iterations" in told
+    assert "devperf settings: suite quick, 3 process starts, 12 rounds, 30 iterations" in told
     assert "round medians" in told
 
 

@@ -42,6 +42,18 @@ def test_a_save_starts_a_new_generation_that_is_compared_with_alone(two_cases: S
     assert two_cases.last_line(result) == "devperf: 2 within noise; compared with base"
 
 
+@pytest.mark.parametrize("where", [".", "deep/er"])
+def test_a_save_says_where_the_run_is(two_cases: Suite, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    folder = two_cases.path / where
+    folder.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(folder)
+    result = two_cases.run("--devperf-save=base", f"--rootdir={two_cases.path}", str(two_cases.path))
+    (told,) = (line for line in result.outlines if line.startswith("saved in "))
+    path = told.removeprefix("saved in ")
+    assert not Path(path).is_absolute()
+    assert [(folder / path).resolve()] == two_cases.saved()
+
+
 def test_an_appended_run_joins_the_newest_generation(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     two_cases.run("--devperf-save=base", "--devperf-append")
