@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
 
 import hypothesis
 import psutil
 import pytest
+from rights import bound_by_permissions
 
 hypothesis.settings.register_profile(
     "devperf",
@@ -31,6 +33,20 @@ def usual_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def ordinary_rights() -> Iterator[None]:
+    """Let the permissions of files hold here, also for root."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("permissions as POSIX knows them")
+    if os.geteuid() != 0:
+        yield
+        return
+    if sys.platform != "linux":
+        pytest.skip("root can be bound by permissions on Linux alone")
+    with bound_by_permissions():
+        yield
 
 
 BOOT_TIME_STEP_S = 1.0

@@ -215,7 +215,7 @@ def test_a_disk_that_fills_up_meanwhile_is_told_and_fails_the_run(
     assert two_cases.saved() == before
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.usefixtures("ordinary_rights")
 def test_a_read_only_store_is_refused_before_anything_is_measured(two_cases: Suite) -> None:
     (two_cases.path / "store").mkdir(mode=0o500)
     result = two_cases.run("--devperf-save=base", "--devperf-store=store")

@@ -10,7 +10,8 @@ from pytest_devperf.compare.compare import WORST_FIRST, compare, worst
 from pytest_devperf.compare.history import Baseline
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.metric import TOLD_ONLY
-from pytest_devperf.record.record import Commit, Measurement, Record, WorkloadRecord
+from pytest_devperf.record.caution import CAUTIONS
+from pytest_devperf.record.record import Change, Commit, DeviceRecord, Measurement, Record, WorkloadRecord
 from pytest_devperf.sensor.context import ClockState, CpuSet, RunContext
 
 POLICY = Policy()
@@ -43,10 +44,60 @@ def test_another_device_is_incomparable_and_named() -> None:
     assert_never_a_delta(compared(record(SLOW), record(SAME), device=PHONE, same_device=False), "another device (Phone")
 
 
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"manufacturer": "Maker", "model": "Board", "soc": "chip"}, "(Maker Board, 0123456789ab)"),
+        ({"soc": "chip"}, "(chip, 0123456789ab)"),
+        ({}, "(host, 0123456789ab)"),
+    ],
+)
+def test_another_device_is_named_by_the_best_name_it_has(facts, words) -> None:
+    device = DeviceRecord(fingerprint="0123456789ab", kind="host", **facts)
+    assert_never_a_delta(compared(record(SLOW), record(SAME), device=device, same_device=False), words)
+
+
+def test_what_is_refused_keeps_its_values_and_the_runs_it_was_refused_against() -> None:
+    told = few([1.0] * 3, name=next(iter(TOLD_ONLY)))
+    boxes = few([2.0] * 3, kind="recorded", better="higher")
+    left_out = record(SAME, cautions=("slept",))
+    found = compared(record(SAME, told, boxes, iterations=20), record(SAME), left_out)
+    reason = "30 iterations per round in the baseline, 20 now"
+    assert found.changes == (
+        Change(metric="latency", verdict="incomparable", candidate=SAME.robust, reason=reason),
+        Change(metric="boxes", verdict="incomparable", unit="boxes", better="higher", candidate=2.0, reason=reason),
+    )
+    assert found.baseline_runs == ("run0",)
+    assert found.notes == ("baseline run of 2026-11-28T00:00:00Z left out: slept",)
+
+
+def test_another_device_leaves_all_runs_of_the_baseline_named() -> None:
+    found = compared(record(SAME), record(SAME), record(SAME), same_device=False)
+    assert found.baseline_runs == ("run0", "run1")
+
+
 def test_another_workload_is_incomparable_and_says_which_part_differs() -> None:
     now = record(SLOW, workload=WorkloadRecord(fingerprint="other", kind="call", facts={"boxes": 12}))
     then = record(SAME, workload=WorkloadRecord(fingerprint="work", kind="call", facts={"boxes": 11}))
     assert_never_a_delta(compared(now, then), "fact 'boxes'")
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "words"),
+    [
+        ({"facts": {"boxes": 1}}, {"facts": {}}, "fact 'boxes'"),
+        ({"facts": {}}, {"facts": {"boxes": 1}}, "fact 'boxes'"),
+        ({"inputs": {"x": {"dtype": "int8"}}}, {"inputs": {"x": {"dtype": "int4"}}}, "input 'x'"),
+        ({"kind": "model"}, {}, "call -> model"),
+        ({}, {}, "fingerprint then -> now"),
+    ],
+)
+def test_the_part_of_the_workload_that_differs_is_named(now, then, words) -> None:
+    sides = [
+        record(SAME, workload=WorkloadRecord(**{"fingerprint": name, "kind": "call", **fields}))
+        for name, fields in (("now", now), ("then", then))
+    ]
+    assert_never_a_delta(compared(*sides), f"the workload is another ({words})")
 
 
 def test_other_iterations_are_incomparable() -> None:
@@ -56,6 +107,28 @@ def test_other_iterations_are_incomparable() -> None:
 def test_another_pin_state_is_incomparable() -> None:
     pinned, loose = (context(clock_state=ClockState(pinned=state)) for state in (True, False))
     assert_never_a_delta(pair(pinned, loose), "not pinned in the baseline and are pinned now")
+
+
+@pytest.mark.parametrize(
+    ("pinned_before", "cautions", "remedy"),
+    [
+        (False, (), "--devperf-pin-clocks=off"),
+        (True, (), "--devperf-pin-clocks=on"),
+        (True, ("throttled",), "let it cool down first"),
+    ],
+)
+def test_another_pin_state_says_how_to_reach_that_of_the_baseline(pinned_before, cautions, remedy) -> None:
+    now, then = (context(clock_state=ClockState(pinned=state)) for state in (not pinned_before, pinned_before))
+    found = compared(record(SAME, run_context=now, cautions=cautions), record(SAME, run_context=then))
+    word = "pinned" if pinned_before else "not pinned"
+    assert_never_a_delta(found, f"clocks were {word} in the baseline")
+    assert remedy in found.reason
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_a_pin_state_that_one_side_does_not_know_refuses_nothing(known) -> None:
+    sides = [context(clock_state=ClockState(pinned=True if place == known else None)) for place in range(2)]
+    assert pair(*sides).verdict == "within_noise"
 
 
 ONE, TWO = CpuSet(cpus="0", usable=1.0), CpuSet(cpus="0-1", usable=2.0)
@@ -123,6 +196,33 @@ def test_other_inner_loops_make_their_metric_incomparable() -> None:
     assert found.verdict == "incomparable"
 
 
+def test_a_metric_that_was_measured_once_without_inner_loops_has_one() -> None:
+    single, unset = (record(replace(SAME, inner_loops=loops)) for loops in (1, None))
+    assert compared(single, unset).verdict == compared(unset, single).verdict == "within_noise"
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_metric_that_was_measured_in_another_way_is_incomparable(turned) -> None:
+    rounds, once = record(SAME), record(few([1.0] * 3, name="latency", unit="ms"))
+    found = only(compared(rounds, once) if turned else compared(once, rounds))
+    assert found.reason == f"it was measured as {'memory' if turned else 'rounds'} in the baseline"
+
+
+def test_a_metric_that_is_refused_leaves_those_after_it_to_be_judged() -> None:
+    first = replace(SAME, name="a", inner_loops=10)
+    told = few([1.0] * 3, name=next(iter(TOLD_ONLY)))
+    found = compared(record(told, first, few([1.0] * 3, name="new"), SAME), record(replace(first, inner_loops=1), SAME))
+    assert [change.verdict for change in found.changes] == ["incomparable", "new", "within_noise"]
+
+
+def test_a_value_without_a_unit_is_called_a_bare_number() -> None:
+    bare, unit = (record(few([1.0] * 3, kind="recorded", unit=unit)) for unit in ("", "s"))
+    assert (
+        "it was a bare number, lower is better, in the baseline, and is s, lower" in only(compared(unit, bare)).reason
+    )
+    assert "is a bare number, lower is better, now" in only(compared(bare, unit)).reason
+
+
 def test_another_unit_or_direction_of_a_recorded_value_is_incomparable() -> None:
     now, then = few([1.0] * 3, kind="recorded", unit="1/s"), few([1.0] * 3, kind="recorded", unit="s")
     assert only(compared(record(now), record(then))).verdict == "incomparable"
@@ -146,6 +246,27 @@ def test_a_refusing_caution_of_either_side_refuses_and_can_be_accepted(slug, sid
     assert "so it was" in found.reason
     assert ("in the baseline" in found.reason) == (side == "then")
     assert compared(*pair_of, policy=Policy(accept=frozenset({slug}))).verdict == "within_noise"
+
+
+@pytest.mark.parametrize("side", ["now", "then"])
+def test_a_refusing_caution_without_a_note_is_told_in_its_usual_words(side) -> None:
+    carried = record(SAME, cautions=("slept",))
+    found = compared(carried, record(SAME)) if side == "now" else compared(record(SAME), carried)
+    assert f"({CAUTIONS['slept'].words})" in found.reason
+    assert "accept it with --devperf-accept=slept" in found.reason
+
+
+def test_caps_that_round_differently_or_that_one_side_lacks_are_the_same() -> None:
+    here, there = (
+        context(clock_state=ClockState(max_khz={"policy0": khz, name: 1}))
+        for khz, name in ((2_000_000, "a"), (1_980_000, "b"))
+    )
+    assert pair(here, there, device=PHONE).cautions == {}
+
+
+def test_another_cap_is_told_in_mhz() -> None:
+    found = pair(*RELATIVE["clock-capped"], device=PHONE)
+    assert found.cautions["clock-capped"] == "policy0 at most 1500 MHz, 2000 MHz in the baseline"
 
 
 @pytest.mark.parametrize("slug", ["busy-host", "throttled-outside"])
@@ -204,10 +325,32 @@ def test_other_software_is_told_and_compared(slug, fact) -> None:
     assert (found.verdict, found.cautions) == ("within_noise", {slug: f"{fact} 1 -> 2"})
 
 
+@pytest.mark.parametrize("fact", ["os", "python", "sdk", "driver", "ep"])
+@pytest.mark.parametrize("known", [0, 1])
+def test_software_that_one_side_does_not_know_is_not_told_as_changed(fact, known) -> None:
+    sides = [context(env={fact: "1"} if place == known else {}) for place in range(2)]
+    assert pair(*sides, device=PHONE).cautions == {}
+
+
+def test_another_provider_that_was_asked_for_is_told_beside_other_changes() -> None:
+    now = context(env={"ep": "Cpu", "asked_ep": "Cpu", "sdk": "2"})
+    then = context(env={"ep": "Npu", "asked_ep": "Npu", "sdk": "1"})
+    found = pair(now, then, device=PHONE)
+    assert (found.verdict, found.cautions) == ("within_noise", {"runtime-changed": "ep Npu -> Cpu, sdk 1 -> 2"})
+
+
+def test_a_model_that_one_side_does_not_know_is_not_told_as_changed() -> None:
+    known, unknown = (WorkloadRecord(fingerprint="work", kind="model", model_sha256=sha) for sha in ("a" * 64, None))
+    for now, then in ((known, unknown), (unknown, known)):
+        assert compared(record(SAME, workload=now), record(SAME, workload=then)).cautions == {}
+
+
 def test_another_model_file_is_told_and_compared() -> None:
     now, then = (WorkloadRecord(fingerprint="work", kind="model", model_sha256=sha * 8) for sha in ("new1", "old1"))
     found = compared(record(SAME, workload=now), record(SAME, workload=then))
-    assert (found.verdict, "model-changed" in found.cautions) == ("within_noise", True)
+    assert found.verdict == "within_noise"
+    assert found.cautions["model-changed"].startswith("sha256 old1old1")
+    assert found.cautions["model-changed"].count("1") == 2 * 2
 
 
 def test_a_reading_that_one_side_lacks_is_told_by_name() -> None:
@@ -225,6 +368,29 @@ def test_a_saved_run_with_a_refusing_caution_is_left_out_and_told() -> None:
     found = compared(record(SAME), record(SAME, cautions=("throttled",)), record(SAME), record(SAME))
     assert (found.verdict, found.baseline_runs) == ("within_noise", ("run1", "run2"))
     assert "left out: throttled" in found.notes[0]
+
+
+@pytest.mark.parametrize(("device", "served"), [(None, 2), (PHONE, 1)])
+def test_a_saved_run_of_a_busy_host_serves_on_a_host_alone(device, served) -> None:
+    fields = {"device": device} if device else {}
+    found = compared(record(SAME), record(SAME), record(SAME, cautions=("busy-host",)), **fields)
+    assert len(found.baseline_runs) == served
+
+
+@pytest.mark.parametrize(("policy", "served"), [(POLICY, 1), (Policy(hot_start_c=20.0), 2)])
+def test_a_saved_run_that_started_hotter_than_the_newest_is_left_out_on_a_phone(policy, served) -> None:
+    cool, hot = (record(SAME, run_context=context(temp_start_c=temp_c)) for temp_c in (30.0, 45.0))
+    assert len(compared(cool, cool, hot, device=PHONE, policy=policy).baseline_runs) == served
+
+
+def test_a_single_saved_run_leads_whatever_it_carries() -> None:
+    found = compared(record(SAME), record(SAME, cautions=("low-battery",)))
+    assert (found.verdict, found.baseline_runs, found.notes) == ("within_noise", ("run0",), ())
+
+
+def test_where_every_saved_run_refuses_the_newest_alone_is_named() -> None:
+    found = compared(record(SAME), *[record(SAME, cautions=("throttled",))] * 2)
+    assert found.baseline_runs == ("run0",)
 
 
 def test_saved_runs_of_other_work_than_the_newest_are_left_out() -> None:
@@ -259,13 +425,22 @@ def test_a_baseline_of_several_commits_is_told() -> None:
 
 @pytest.mark.parametrize("nothing", [None, baseline()])
 def test_a_case_without_a_baseline_is_new(nothing) -> None:
-    assert compare(record(SAME), nothing, POLICY).verdict == "new"
+    found = compare(record(SAME), nothing, POLICY)
+    assert (found.verdict, found.reason) == ("new", "no baseline holds this case as a passed one")
 
 
 @pytest.mark.parametrize("outcome", ["failed", "error", "skipped"])
 def test_a_test_that_did_not_pass_is_not_compared(outcome) -> None:
     found = compare(record(SLOW, outcome=outcome, reason="because"), baseline(record(SAME)), POLICY)
     assert (found.verdict, found.reason, found.changes) == ("skipped", "because", ())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"), [("failed", "failed"), ("error", "ended in an error"), ("skipped", "was skipped")]
+)
+def test_a_test_that_did_not_pass_and_does_not_say_why_is_told_by_its_outcome(outcome, words) -> None:
+    found = compare(record(SLOW, outcome=outcome), baseline(record(SAME)), POLICY)
+    assert found.reason == f"the test {words}"
 
 
 def test_the_case_has_the_verdict_of_its_worst_metric() -> None:
@@ -283,14 +458,20 @@ def test_what_could_not_be_judged_counts_only_alone(beside) -> None:
 
 def test_a_metric_that_the_baseline_lacks_is_new_and_the_rest_is_compared() -> None:
     found = compared(record(SAME, few([1.0] * 3)), record(SAME))
-    assert [change.verdict for change in found.changes] == ["within_noise", "new"]
-    assert found.verdict == "within_noise"
+    assert found.changes[1] == Change(
+        metric="peak_memory", verdict="new", unit="MiB", candidate=1.0, reason="the baseline does not hold this metric"
+    )
+    assert (found.verdict, found.reason) == ("within_noise", None)
 
 
 def test_a_metric_that_is_gone_is_incomparable_so_that_its_gate_does_not_look_open() -> None:
-    found = compared(record(SAME), record(SAME, few([1.0] * 3)))
-    assert found.verdict == "incomparable"
-    assert found.changes[-1].reason == "the baseline holds this metric, this run does not"
+    boxes = few([2.0] * 3, kind="recorded", better="higher")
+    found = compared(record(SAME), record(SAME, boxes))
+    reason = "the baseline holds this metric, this run does not"
+    assert (found.verdict, found.reason) == ("incomparable", f"boxes: {reason}")
+    assert found.changes[-1] == Change(
+        metric="boxes", verdict="incomparable", unit="boxes", better="higher", baseline=2.0, reason=reason
+    )
 
 
 @pytest.mark.parametrize("name", sorted(TOLD_ONLY))

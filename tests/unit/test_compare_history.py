@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
 from rule_samples import DEVICE, PHONE, record, timed
 
 from pytest_devperf.compare.bound import early_bound_ns, pace_of
 from pytest_devperf.compare.history import gather, index
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.record.record import DeviceRecord, Record, Run
+from pytest_devperf.record.record import Commit, DeviceRecord, Record, Run
 
 OTHER_PHONE = DeviceRecord(fingerprint="9f3c00000002", kind="android", model="Other phone")
 SAME = timed([1_000_000] * 3)
@@ -69,6 +70,26 @@ def test_runs_of_a_file_without_generation_are_one_each() -> None:
     assert ids([run(1, generation=None, label=None), run(2, generation=None, label=None)]) == ["run2"]
 
 
+def test_a_generation_is_as_new_as_its_name_and_not_as_its_newest_run() -> None:
+    assert ids([run(9, generation=1), run(6, generation=5)]) == ["run6"]
+
+
+def test_a_baseline_tells_of_each_run_when_and_of_what_it_was_taken() -> None:
+    saved = replace(run(3), commit=Commit(id="abc"), settings={"rounds": 12})
+    found = gather([saved], "test_it", DEVICE.fingerprint)
+    assert found is not None
+    assert found.case_id == "test_it"
+    assert (found.runs[0].taken_at, found.runs[0].commit, found.runs[0].settings) == (
+        saved.taken_at,
+        saved.commit,
+        saved.settings,
+    )
+
+
+def test_gathering_one_case_looks_at_no_other() -> None:
+    assert set(index([run(1, record(SAME), record(SAME, id="b"))], DEVICE.fingerprint, only="b")) == {"b"}
+
+
 def test_no_runs_hold_nothing() -> None:
     assert index([], DEVICE.fingerprint) == {}
 
@@ -113,6 +134,28 @@ def test_there_is_no_bound_where_nothing_is_certain() -> None:
     assert early_bound_ns(only_case(record(SAME)), "load", policy, 6) is None
     assert early_bound_ns(only_case(record(timed([1_000_000]))), "latency", policy, 6) is None
     assert early_bound_ns(only_case(record(SAME), device=PHONE), "latency", policy, 6) is None
+
+
+def test_the_anchor_leaves_out_of_the_bound_what_a_slow_day_of_the_machine_explains() -> None:
+    slow_day = [record(timed([ns] * 3, anchors_ns=ns / 200)) for ns in (1_000_000.0, 1_100_000.0)]
+    saved = only_case(*slow_day)
+    assert early_bound_ns(saved, "latency", Policy(), 6) == 1_020_000
+    assert early_bound_ns(saved, "latency", Policy(anchor=False), 6) == 1_100_000
+    assert early_bound_ns(saved, "latency", Policy(rule="iqr"), 6) == 1_100_000
+
+
+def test_a_run_whose_caution_is_accepted_serves_for_bound_and_pace_too() -> None:
+    newer = record(timed([900_000] * 3), iterations=20, cautions=("slept",))
+    saved = only_case(newer, record(SAME))
+    accepting = Policy(accept=frozenset({"slept"}))
+    assert early_bound_ns(saved, "latency", Policy(), 6) == 1_020_000
+    assert early_bound_ns(saved, "latency", accepting, 6) == 918_000
+    assert pace_of(saved, "latency") == pace_of(saved, "latency", Policy()) == (30, 1)
+    assert pace_of(saved, "latency", accepting) == (20, 1)
+
+
+def test_the_pace_is_read_from_the_samples_where_the_record_does_not_tell() -> None:
+    assert pace_of(only_case(record(replace(SAME, inner_loops=None), iterations=None)), "latency") == (30, 1)
 
 
 def test_the_pace_is_that_of_the_newest_run() -> None:

@@ -4,10 +4,11 @@ import pytest
 from msgspec.structs import replace
 from rule_samples import ANCHOR, few, record, round_of, timed
 
-from pytest_devperf.compare.noise import noise, recommended
+from pytest_devperf.compare.noise import Noise, noise, recommended
 from pytest_devperf.compare.paired import ROUNDS_EACH, alike, differences, judge_paired, turns
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.record import Change
 from pytest_devperf.sensor.context import RunContext
 
 POLICY = Policy()
@@ -48,6 +49,46 @@ def test_a_change_beyond_spread_and_tolerance_is_one(slower, verdict) -> None:
     assert found.delta_pct == pytest.approx(100 * slower)
     assert found.baseline == pytest.approx(1.0)
     assert found.decided_by == "tolerance"
+
+
+def test_all_that_is_known_of_a_paired_change_is_told() -> None:
+    found = judge_paired(*in_turns(2e6, slower=0.05), POLICY)
+    assert found == Change(
+        metric="latency",
+        verdict="regressed",
+        unit="ms",
+        better="lower",
+        baseline=pytest.approx(2.0),
+        candidate=pytest.approx(2.1),
+        delta=pytest.approx(0.1),
+        delta_pct=pytest.approx(5.0),
+        decided_by="tolerance",
+        threshold=pytest.approx(0.04),
+        iqr_baseline=pytest.approx(0.0, abs=1e-9),
+        iqr_candidate=pytest.approx(0.0, abs=1e-9),
+        detectable_pct=pytest.approx(2.0),
+    )
+
+
+def test_samples_that_are_none_make_the_pair_incomparable_and_say_why() -> None:
+    old, new = in_turns(1e6, slower=0.0)
+    broken = replace(new, samples_ns=((float("nan"),) * 30, *new.samples_ns[1:]))
+    found = judge_paired(old, broken, POLICY)
+    assert (found.metric, found.verdict, found.unit, found.better) == ("latency", "incomparable", "ms", "lower")
+    assert "NaN" in found.reason
+    assert judge_paired(broken, new, POLICY).reason == found.reason
+
+
+def test_a_side_that_lost_rounds_is_judged_by_the_pairs_that_are_left() -> None:
+    old, new = in_turns(1e6, slower=0.05)
+    shorter = replace(new, samples_ns=new.samples_ns[:20], process=new.process[:20])
+    assert judge_paired(old, shorter, POLICY).delta_pct == pytest.approx(5.0)
+
+
+def test_of_pairs_that_are_faster_and_slower_the_nearest_to_no_change_leads() -> None:
+    assert alike([-0.4, 0.01, 0.02, 0.03], range(4)) == [0.01, 0.02, 0.03]
+    assert alike([-0.1, -0.1, -0.1, 0.5], range(4)) == [-0.1, -0.1, -0.1]
+    assert alike([], []) == []
 
 
 def test_differences_that_scatter_widen_the_bound() -> None:
@@ -121,6 +162,49 @@ def test_quiet_repetitions_recommend_the_tolerance_there_is() -> None:
     assert found.tolerance_pct == 2.0
     assert found.spread_pct == pytest.approx(0.2, abs=0.01)
     assert found.detectable_pct == pytest.approx(2.0, abs=0.1)
+
+
+def test_all_that_repetitions_show_is_told() -> None:
+    boxes = [record(few([value] * 3, kind="recorded")) for value in (100.0, 104.0, 102.0)]
+    assert noise(boxes, Policy(tolerance={"boxes": 0.03})) == (
+        Noise(
+            metric="boxes",
+            unit="boxes",
+            repetitions=3,
+            centre=102.0,
+            starts_pct=pytest.approx(0.0),
+            runs_pct=pytest.approx(100 * 2 / 102),
+            spread_pct=pytest.approx(100 * 4 / 102),
+            comparisons=6,
+            suspects=1,
+            false_alarms=0,
+            detectable_pct=pytest.approx(3.0),
+            tolerance_pct=4.0,
+        ),
+    )
+
+
+def test_a_tolerance_is_recommended_in_whole_steps_and_only_if_one_is_needed() -> None:
+    (steady,) = noise(repeated(1e6, 1.019e6), POLICY)
+    assert steady.tolerance_pct == 2.0
+    (two,) = noise([record(timed([1e6], per_start=12)) for _ in range(2)], POLICY)
+    assert two.starts_pct is None
+
+
+def test_two_starts_tell_how_starts_differ() -> None:
+    (found,) = noise([record(timed([1e6, 1.02e6], per_start=6)) for _ in range(2)], POLICY)
+    assert found.starts_pct == pytest.approx(100 * 0.02 / 2**0.5 / 1.01)
+
+
+def test_the_nearest_repetition_confirms_and_of_two_as_near_the_later() -> None:
+    # The second is confirmed by the third; the third by the fourth, unless that is what it is compared with.
+    (found,) = noise(repeated(1e6, 1.05e6, 1.05e6, 1e6, 1e6), POLICY)
+    assert (found.suspects, found.false_alarms) == (6, 4)
+
+
+def test_without_confirming_two_repetitions_raise_alarms() -> None:
+    (found,) = noise(repeated(1e6, 1.05e6), Policy(confirm=False))
+    assert (found.suspects, found.false_alarms) == (1, 1)
 
 
 def test_a_level_that_lasts_is_a_false_alarm_and_recommends_a_tolerance_that_holds_it() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from rule_samples import record, timed
+import pytest
+from rule_samples import few, record, timed, with_rows
 
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.sweep import rank
+from pytest_devperf.compare.sweep import Ranked, rank
+from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.report.as_sweep import configuration, render, sweep_blocks, verdict
 
 
@@ -25,6 +27,67 @@ def test_a_clear_difference_has_a_winner() -> None:
     assert [configuration(each.id) for each in sweep.ranked] == ["fast", "middle", "slow"]
     assert verdict(sweep) == "winner: fast, by 10.0 % and beyond noise"
     assert all(not each.like for each in sweep.ranked)
+
+
+def test_each_configuration_is_told_in_the_unit_of_its_metric() -> None:
+    sweep = rank([entrant("a", *STARTS), entrant("b", *scaled(1.2))])
+    assert sweep.ranked[1] == Ranked(
+        id="test_net.py::test_net[b]",
+        metric="latency",
+        unit="ms",
+        robust=pytest.approx(1.2),
+        iqr=pytest.approx(0.0002),
+        beyond_pct=pytest.approx(20.0),
+        like=(),
+    )
+
+
+def test_where_higher_is_better_the_highest_comes_first() -> None:
+    sweep = rank(
+        [record(few([boxes] * 3, kind="recorded", better="higher"), id=f"t[{boxes:g}]") for boxes in (8.0, 12.0)]
+    )
+    assert [(each.id, each.robust, each.unit, each.beyond_pct) for each in sweep.ranked] == [
+        ("t[12]", 12.0, "boxes", 0.0),
+        ("t[8]", 8.0, "boxes", pytest.approx(100 * 4 / 12)),
+    ]
+    assert sweep.winner == "t[12]"
+
+
+def test_the_main_metric_is_ranked_and_without_one_the_first_that_is_compared() -> None:
+    told, boxes = few([1.0] * 3, name=next(iter(TOLD_ONLY))), few([2.0] * 3, kind="recorded")
+    main = rank([record(boxes, timed([1e6] * 3), id="a"), record(boxes, timed([2e6] * 3), id="b")])
+    assert {each.metric for each in main.ranked} == {"latency"}
+    first = rank([record(told, boxes, id="a"), record(told, boxes, id="b")])
+    assert {each.metric for each in first.ranked} == {"boxes"}
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (record(few([1.0] * 3, kind="recorded"), id="odd"), "its metric is boxes, not latency"),
+        (record(id="odd"), "nothing was measured"),
+        (record(with_rows(timed([1e6]), [[0.0], [0.0]]), id="odd"), "it holds a sample that is NaN"),
+    ],
+)
+def test_what_cannot_be_ranked_is_left_out_with_its_reason(odd, reason) -> None:
+    ((name, told),) = rank([entrant("a", *STARTS), odd]).left_out
+    assert name == "odd"
+    assert told.startswith(reason)
+
+
+@pytest.mark.parametrize("wide", [{"width_ns": 300_000.0}, {"tick_ns": 150_000.0}], ids=["iqr", "tick"])
+@pytest.mark.parametrize("which", [0, 1])
+def test_spread_and_clock_of_either_side_widen_the_bound(wide, which) -> None:
+    sides = [
+        record(timed([factor * ms * 1e6 for ms in STARTS], **(wide if place == which else {})), id=f"t[{place}]")
+        for place, factor in enumerate((1.0, 1.2))
+    ]
+    assert rank(sides).winner is None
+
+
+def test_values_that_have_no_logarithm_are_ranked_as_they_are() -> None:
+    sweep = rank([record(few([value] * 3, kind="recorded"), id=f"t[{value:g}]") for value in (-5.0, -2.0)])
+    assert sweep.winner == "t[-5]"
 
 
 def test_what_lies_within_the_tolerance_does_not_win() -> None:

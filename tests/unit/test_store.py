@@ -260,7 +260,7 @@ def test_a_store_that_is_a_file_is_named_and_stays(tmp_path, below):
     assert files_below(tmp_path) == ["file"]
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.usefixtures("ordinary_rights")
 def test_a_folder_closed_to_us_is_named(tmp_path):
     tmp_path.chmod(0o500)
     try:
@@ -271,6 +271,19 @@ def test_a_folder_closed_to_us_is_named(tmp_path):
             FolderStore(tmp_path).save(a_run())
     finally:
         tmp_path.chmod(0o700)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_lock_that_is_a_link_leaves_what_it_points_to_alone(store, tmp_path):
+    store.save(a_run(id="kept"))
+    theirs = tmp_path / "theirs"
+    theirs.write_text("theirs")
+    (store.path / ".lock").unlink(missing_ok=True)
+    (store.path / ".lock").symlink_to(theirs)
+
+    with pytest.raises(StoreError, match=r"symbolic link"):
+        store.save(a_run(id="new"))
+    assert theirs.read_text() == "theirs"
 
 
 def test_checking_leaves_no_trace(store, tmp_path):
