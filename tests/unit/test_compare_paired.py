@@ -177,7 +177,7 @@ def test_all_that_repetitions_show_is_told() -> None:
             spread_pct=pytest.approx(100 * 4 / 102),
             comparisons=6,
             suspects=1,
-            false_alarms=0,
+            false_alarms=1,
             detectable_pct=pytest.approx(3.0),
             tolerance_pct=4.0,
         ),
