@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
-    """In a fresh interpreter, neutralise options before plugins act on them in this very hook."""
+    """Do what must precede other plugins' part in this very hook: they act on options, and begin to capture."""
     if origin.HANDOVER is not None:
         from pytest_devperf.plugin.inside import Inside, neutralise, read_handover
 
@@ -58,7 +58,18 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         neutralise(early_config.known_args_namespace, handover)
         inside = Inside(handover)
         early_config.pluginmanager.register(inside, "devperf-inside")
+    elif _writes_to_stdout(early_config):
+        from pytest_devperf.plugin.stdout import reserve
+
+        reserve(early_config)
     return (yield)
+
+
+def _writes_to_stdout(early_config: pytest.Config) -> bool:
+    """Tell whether this session writes the run document to standard output."""
+    option = early_config.known_args_namespace
+    named = option.devperf_json or early_config.getini("devperf_json")
+    return named == "-" and wants_measuring(early_config, option)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -234,9 +234,10 @@ class Campaign:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """After start 1 of every case: its other starts, its verdict, and what is kept."""
         with self.gate.watch():
-            result = yield
-            self._session = session
-            self.finish(self.ledger.pending)
+            with self.keeper.unless_broken_off(self.ledger):
+                result = yield
+                self._session = session
+                self.finish(self.ledger.pending)
             self.screen.clear()
             self._close(session)
         return result

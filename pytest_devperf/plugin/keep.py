@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 import os
 import secrets
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,19 +16,19 @@ import pytest
 
 import pytest_devperf
 from pytest_devperf.compare.tally import tally
-from pytest_devperf.english import counted
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.assemble import device_record
 from pytest_devperf.plugin.baseline import store_of
 from pytest_devperf.plugin.chosen import Options
+from pytest_devperf.plugin.stdout import NAME, OUTPUT, check_reserved, words_for
 from pytest_devperf.record.caution import refusing
 from pytest_devperf.record.codec import encode, settings_of
 from pytest_devperf.record.record import DeviceRecord, Document, Record, Run
 from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.sensor.summary import summarise
 from pytest_devperf.store.commit import read_commit
-from pytest_devperf.store.file import write_file
 from pytest_devperf.store.generation import generation_for
+from pytest_devperf.store.writing import write_file
 
 if TYPE_CHECKING:
     from pytest_devperf.case.plan import Plan
@@ -56,6 +56,7 @@ class Keeper:
         self._messages: list[str] = []
         self._taken_at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._ids: dict[str, str] = {}
+        self.wrote_document = False
         self.failed = False
         """Whether something that was to be kept could not be."""
 
@@ -70,7 +71,9 @@ class Keeper:
                 store_of(self._config, self._options).check_writable()
         except DevperfError as error:
             raise pytest.UsageError(str(error)) from None
-        if self._options.json is not None:
+        if self._options.json == NAME:
+            check_reserved(self._config)
+        elif self._options.json is not None:
             path = self._json_path()
             if path.is_dir() or not path.parent.is_dir():
                 what = "is a folder" if path.is_dir() else f"lies in {path.parent}, which is no folder"
@@ -78,26 +81,56 @@ class Keeper:
                     f"--devperf-json={self._options.json} {what}: name a file in a folder that exists"
                 )
 
-    def keep(self, ledger: Ledger, missing: Sequence[Missing], *, unselected: int = 0) -> None:
-        """Save the session's runs and write its document; an error is reported and fails the session.
-
-        Args:
-            ledger: The session's cases.
-            missing: Cases of the baselines that were not measured.
-            unselected: How many of the baselines' cases the command did not select.
-        """
+    def keep(self, ledger: Ledger, missing: Sequence[Missing]) -> None:
+        """Save the session's runs and write its document; what fails is told and fails the run."""
         self.missing = missing
-        if unselected:
-            self._messages.append(f"not selected: {counted(unselected, 'case')} of {self._options.compare}")
         runs = self._runs(ledger)
         try:
             if self._options.save is not None:
                 self._save(ledger, runs, self._options.save)
-            if self._options.json is not None:
-                write_file(self._json_path(), encode(Document(runs=tuple(runs))))
+            self._write_document(runs)
         except DevperfError as error:
             self.failed = True
             self._messages.append(f"NOT SAVED: {error}")
+
+    @contextmanager
+    def unless_broken_off(self, ledger: Ledger) -> Iterator[None]:
+        """If the block is ended early (`-x`, Ctrl-C), write a document of what there is, and say what is not kept.
+
+        A document is a report, so half of one is of use; half a saved run would be a worse baseline than the old one.
+        """
+        try:
+            yield
+        except BaseException:
+            self._break_off(ledger)
+            raise
+
+    def _break_off(self, ledger: Ledger) -> None:
+        if not ledger.entries:
+            return
+        save = self._options.save
+        if save is not None and not ledger.unfinished:
+            self._messages.append(f"NOT SAVED as {save}: the session was ended before its end")
+        try:
+            self._write_document(self._runs(ledger))
+        except DevperfError as error:
+            self._messages.append(f"NOT SAVED: {error}")
+
+    def _write_document(self, runs: Sequence[Run]) -> None:
+        name = self._options.json
+        if name is None:
+            return
+        data = encode(Document(runs=tuple(runs)))
+        if name == NAME:
+            self._config.stash[OUTPUT].write(data)
+        else:
+            write_file(self._json_path(), data)
+        self.wrote_document = True
+        finished, unfinished = sum(len(run.cases) for run in runs), sum(len(run.unfinished) for run in runs)
+        if unfinished:
+            self._messages.append(
+                f"{words_for(name)} got {finished} of {finished + unfinished} cases: the others were not finished"
+            )
 
     def report(self, ledger: Ledger) -> Report:
         """Put together what the session came to."""
@@ -143,6 +176,7 @@ class Keeper:
                 settings=settings_of(self._plan),
                 run_context=_context(entries),
                 cases=tuple(entry.record for entry in entries if entry.record is not None),
+                unfinished=tuple(entry.case.id for entry in entries if not entry.logged),
                 missing=missing[fingerprint].cases if fingerprint in missing else (),
             )
             for fingerprint, (device, entries) in groups.items()

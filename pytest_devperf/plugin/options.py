@@ -7,6 +7,7 @@ file, the ini file beats the default.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -145,7 +146,12 @@ ROWS: tuple[Row, ...] = (
         everyday=True,
     ),
     Row("store", "folder of saved runs (default: .devperf in rootdir)", metavar="PATH|URL", everyday=True),
-    Row("json", "write the run document", metavar="FILE", everyday=True),
+    Row(
+        "json",
+        "write the run document (-: to standard output, and all else to standard error)",
+        metavar="FILE",
+        everyday=True,
+    ),
     Row(
         "tolerance",
         "relative floor of the threshold, for all metrics or one; repeatable",
@@ -242,12 +248,16 @@ def _escaped(row: Row) -> str:
     return row.help.replace("%", "%%")
 
 
-def wants_measuring(config: pytest.Config) -> bool:
+def wants_measuring(config: pytest.Config, option: argparse.Namespace | None = None) -> bool:
     """Tell whether cases are measured: `--devperf`, or an option of the command line that implies it.
 
     Cheap: it is asked in every session in which the plugin is installed.
+
+    Args:
+        config: pytest's configuration.
+        option: The command line as far as it is known; None: all of it was read.
     """
-    option = config.option
+    option = option or config.option
     if option.devperf or any(getattr(option, row.key) is not None for row in AIMS):
         return True
     return read_ini(config, ROWS[0]) is True

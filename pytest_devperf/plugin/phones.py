@@ -168,7 +168,8 @@ class Controller(Campaign):
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """After all workers: what is kept, and what fails the run."""
         with self.gate.watch():
-            result = yield
+            with self.keeper.unless_broken_off(self.ledger):
+                result = yield
             for name in self._lost:
                 # Its cases are gone with it: a run without them would be a worse baseline than the old one.
                 self.ledger.join(_entry(_gap(name), Stand(self.phones[0].device), self, len(self.ledger.entries)))

@@ -11,6 +11,7 @@ import pytest
 from pytest_devperf.english import counted
 from pytest_devperf.plugin.assemble import device_record
 from pytest_devperf.plugin.place import Pinning
+from pytest_devperf.plugin.stdout import words_for
 from pytest_devperf.plugin.stream import Stream
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import Run
@@ -181,6 +182,8 @@ class Screen:
         options = self._campaign.options
         compared = " and nothing was compared" if options.compare or options.against else ""
         saved = f" and nothing was saved as {options.save}" if options.save else ""
+        if options.json and not self._campaign.keeper.wrote_document:
+            saved += f" and nothing was written to {words_for(options.json)}"
         reporter.write_line(printable(f"devperf: no case was measured{compared}{saved}"))
 
 

@@ -223,6 +223,8 @@ class Run(Struct, frozen=True, kw_only=True):
     run_context: RunContext = field(default_factory=RunContext)
     cases: tuple[Record, ...] = ()
     missing: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    """Cases that were selected and came to no end, because the session was ended before them."""
 
 
 class Document(Struct, frozen=True, kw_only=True):

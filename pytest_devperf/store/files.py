@@ -1,8 +1,8 @@
 """Runs as files, wherever files can be listed, read and written whole.
 
 `<kind>-<model>-<fingerprint>/<label>/<time>-<id>.json`: names help people to find their way; what a file
-holds is what counts. Files that are not named like a run (editor backups, notes, half-written temporary
-files) are left alone.
+holds is what counts, and where the two differ the run is refused. Files that are not named like a run (editor
+backups, notes, half-written temporary files) are left alone.
 """
 
 from __future__ import annotations
@@ -102,11 +102,12 @@ class FileStore(ABC):
         """List devices and labels, sorted; empty where there is no store yet.
 
         Raises:
-            StoreError: The newest run of a label is corrupt or foreign; it is named.
+            StoreError: The newest run of a label is corrupt, foreign or in the wrong folder; it is named.
         """
         found: dict[tuple[str, str], Shelf] = {}
         for place, count in self._newest():
             head = _only(decode_heads(self.read(place), self.where(place)), self.where(place))
+            self._check_place(head, place)
             key = head.device.fingerprint, head.label or ""
             other = found.get(key)  # a device whose folder was renamed has two
             found[key] = Shelf(
@@ -142,7 +143,7 @@ class FileStore(ABC):
                     break
             run = _only(decode(data, path).runs, path)
             if (run.device.fingerprint, run.label) != (fingerprint, label):
-                raise StoreError(f"{path} holds a run of another device or label", "move it back or delete it")
+                raise _misplaced(path)
             found.append(run)
         return tuple(found)
 
@@ -151,6 +152,13 @@ class FileStore(ABC):
         ending = f"-{safe_name(fingerprint)}"
         shelves = ((device, safe_name(label)) for device in self.folders(()) if device.endswith(ending))
         return sorted((place for shelf in shelves for place in self._runs_in(shelf)), key=_age, reverse=True)
+
+    def _check_place(self, head: RunHead, place: Place) -> None:
+        """Refuse a run that a search for its device and label would not find."""
+        device, label, _ = place
+        named = safe_name(head.label) if head.label else None
+        if label != named or not device.endswith(f"-{safe_name(head.device.fingerprint)}"):
+            raise _misplaced(self.where(place))
 
     def _newest(self) -> Iterator[tuple[Place, int]]:
         """Find the newest file of every label of every device, and how many there are."""
@@ -177,6 +185,12 @@ def _only(runs: Sequence[_One], where: str) -> _One:
     if len(runs) != 1:
         raise StoreError(f"{where} holds {len(runs)} runs where a store keeps one per file", "move it out of the store")
     return runs[0]
+
+
+def _misplaced(path: str) -> StoreError:
+    return StoreError(
+        f"{path} holds a run of another device or label than its folders are named after", "move it back or delete it"
+    )
 
 
 def _age(place: Place) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,8 +11,10 @@ from filelock import FileLock, Timeout
 
 from pytest_devperf.errors import StoreError
 from pytest_devperf.record.record import Run
-from pytest_devperf.store.file import folders_made, read_bytes, reason, remove_folders, replace, told
+from pytest_devperf.store.file import read_bytes
 from pytest_devperf.store.files import README, FileStore, Place
+from pytest_devperf.store.naming import file_name
+from pytest_devperf.store.writing import folders_made, reason, replace, sweep, sync_folder, temporary_beside, told
 
 LOCK_WAIT_S = 30.0
 """A save takes well under a second; whoever holds the lock for so long is stuck."""
@@ -40,19 +42,20 @@ class FolderStore(FileStore):
         return str(self.path)
 
     def check_writable(self) -> None:
-        """Write a file and remove it again.
+        """Write a file and remove it again: in the store, or where the store would be made.
+
+        The store itself is not made for it: another session may be about to make it.
 
         Raises:
             StoreError: It could not, and why.
         """
-        with told(self.path), folders_made(self.path) as made:
-            probe = self.path / f".probe-{secrets.token_hex(4)}.tmp"
+        with told(self.path):
+            probe = temporary_beside(next(each for each in (self.path, *self.path.parents) if each.exists()) / "probe")
             try:
                 probe.write_bytes(b"?")
             finally:
                 with suppress(OSError):
                     probe.unlink()
-            remove_folders(made)
 
     def folders(self, place: Place) -> Sequence[str]:
         """List the folders in a folder, sorted."""
@@ -64,7 +67,7 @@ class FolderStore(FileStore):
 
     def read(self, place: Place) -> bytes:
         """Read a file."""
-        return read_bytes(self.path.joinpath(*place))
+        return read_bytes(self.path.joinpath(*place), regular=True)
 
     def where(self, place: Place) -> str:
         """Give the path of a place."""
@@ -76,18 +79,41 @@ class FolderStore(FileStore):
         Raises:
             StoreError: It cannot be written.
         """
-        folder = self.path.joinpath(*shelf)
-        with told(self.path), folders_made(self.path) as made:
+        with told(self.path):
+            made = None if self.path.exists() else self._make_with(run, shelf, data)
+            return str(made or self._add(run, shelf, data))
+
+    def _make_with(self, run: Run, shelf: Place, data: bytes) -> Path | None:
+        """Make the store with its first run in it, in one step; None if another session was quicker."""
+        with folders_made(self.path.parent):
+            sweep(self.path.parent)
+            store = temporary_beside(self.path)
+            folder = store.joinpath(*shelf)
             try:
-                with self._locked(), folders_made(folder):
-                    path = folder / self.name_in(run)
-                    replace(path, data)
-            except BaseException:
-                if made:
-                    (self.path / _LOCK).unlink(missing_ok=True)
+                folder.mkdir(parents=True)
+                replace(folder / file_name(run, None), data)
+                _furnish(store)
+                (store / _LOCK).touch()
+                store.rename(self.path)
+            except OSError:
+                if self.path.is_dir():
+                    return None
                 raise
-            self._furnish()
-        return str(path)
+            finally:
+                shutil.rmtree(store, ignore_errors=True)
+        sync_folder(self.path.parent)
+        return self.path.joinpath(*shelf, file_name(run, None))
+
+    def _add(self, run: Run, shelf: Place, data: bytes) -> Path:
+        """Add a run to the store that is there."""
+        folder = self.path.joinpath(*shelf)
+        with self._locked(), folders_made(folder):
+            for each in (self.path, folder):
+                sweep(each)
+            path = folder / self.name_in(run)
+            replace(path, data)
+        _furnish(self.path)
+        return path
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -111,14 +137,6 @@ class FolderStore(FileStore):
         finally:
             lock.release()
 
-    def _furnish(self) -> None:
-        """Put the notes of a new store in place; never at the cost of the run that was just kept."""
-        for name, text in (("README.md", README), (".gitignore", _IGNORED)):
-            path = self.path / name
-            with suppress(OSError):
-                if not path.exists():
-                    replace(path, text.encode())
-
     def _entries(self, place: Place) -> Sequence[Path]:
         """List a folder; nothing where there is none.
 
@@ -132,3 +150,12 @@ class FolderStore(FileStore):
             return ()
         except OSError as error:
             raise StoreError(f"{folder} cannot be read ({reason(error)})", "name the folder of a store") from error
+
+
+def _furnish(store: Path) -> None:
+    """Put the notes of a new store in place; never at the cost of the run that was just kept."""
+    for name, text in (("README.md", README), (".gitignore", _IGNORED)):
+        path = store / name
+        with suppress(OSError):
+            if not path.exists():
+                replace(path, text.encode())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
+import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -10,6 +11,24 @@ from typing import Any
 from pytest_devperf.errors import StoreError, UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.store.files import README, FileStore, Place
+from pytest_devperf.store.writing import ABANDONED_S, is_temporary, temporary_name
+
+_URL = re.compile(r"(://)([^/@\s]*@)?([^?\s]*)(\?\S*)?")
+"""A URL behind its scheme: user and password, host and path, query."""
+
+
+def without_secrets(text: str) -> str:
+    """Take passwords and signatures out of the URLs in a text, so that it can be printed and kept in a log.
+
+    >>> without_secrets("sftp://me:secret@host/runs"), without_secrets("az://runs?sig=abc&v=1")
+    ('sftp://***@host/runs', 'az://runs?sig=***&v=***')
+    """
+
+    def masked(found: re.Match[str]) -> str:
+        query = re.sub(r"=[^&]*", "=***", found[4] or "")
+        return f"{found[1]}{'***@' if found[2] else ''}{found[3]}{query}"
+
+    return _URL.sub(masked, text)
 
 
 class RemoteStore(FileStore):
@@ -32,18 +51,20 @@ class RemoteStore(FileStore):
             from fsspec.core import url_to_fs
         except ImportError:
             raise UsageError(
-                f"the store {url} needs fsspec", "install pytest-devperf[remote], or name a folder"
+                f"the store {without_secrets(url)} needs fsspec", "install pytest-devperf[remote], or name a folder"
             ) from None
         try:
             found: tuple[Any, str] = url_to_fs(self.url)
         except (ImportError, ValueError, OSError) as error:
-            raise UsageError(f"the store {url} cannot be used ({error})", "install what it names") from error
+            raise UsageError(
+                without_secrets(f"the store {url} cannot be used ({error})"), "install what it names"
+            ) from None
         self._system, root = found
         self._root = root.rstrip("/")
 
     def __str__(self) -> str:
-        """The URL, as errors and listings show it."""
-        return self.url
+        """The URL without secrets, as errors and listings show it."""
+        return without_secrets(self.url)
 
     def check_writable(self) -> None:
         """Write a file and remove it again.
@@ -51,7 +72,7 @@ class RemoteStore(FileStore):
         Raises:
             StoreError: It could not, and why.
         """
-        probe = self._at((f".probe-{secrets.token_hex(4)}.tmp",))
+        probe = self._at((temporary_name(),))
         with self._told("written"):
             self._system.makedirs(self._root, exist_ok=True)
             self._system.pipe_file(probe, b"?")
@@ -76,8 +97,8 @@ class RemoteStore(FileStore):
         return data
 
     def where(self, place: Place) -> str:
-        """Give the URL of a place."""
-        return "/".join((self.url, *place))
+        """Give the URL of a place, without secrets."""
+        return "/".join((str(self), *place))
 
     def put(self, run: Run, shelf: Place, data: bytes) -> str:
         """Write a run beside its place and move it there.
@@ -87,14 +108,15 @@ class RemoteStore(FileStore):
         """
         place = (*shelf, self.name_in(run))
         self._replace(place, data)
+        self._sweep(shelf)
         with suppress(StoreError):  # never at the cost of the run that was just kept
             if "README.md" not in self.files(()):
                 self._replace(("README.md",), README.encode())
         return self.where(place)
 
     def _replace(self, place: Place, data: bytes) -> None:
-        *folders, name = place
-        temporary = self._at((*folders, f".{name}.{secrets.token_hex(4)}.tmp"))
+        *folders, _ = place
+        temporary = self._at((*folders, temporary_name()))
         with self._told("written", place):
             self._system.makedirs(self._at(tuple(folders)), exist_ok=True)
             try:
@@ -104,6 +126,15 @@ class RemoteStore(FileStore):
                 with suppress(Exception):
                     self._system.rm_file(temporary)
                 raise
+
+    def _sweep(self, shelf: Place) -> None:
+        """Remove what writers that were killed left there, if the file system tells how old a file is."""
+        for name in self.files(shelf):
+            if is_temporary(name):
+                with suppress(Exception):  # never at the cost of the run that was just kept
+                    age_s = time.time() - self._system.modified(self._at((*shelf, name))).timestamp()
+                    if age_s > ABANDONED_S:
+                        self._system.rm_file(self._at((*shelf, name)))
 
     def _entries(self, place: Place) -> Sequence[tuple[str, str]]:
         """List a folder as (name, kind); nothing where there is none."""
@@ -126,8 +157,8 @@ class RemoteStore(FileStore):
         """Turn whatever a file system of somebody else's raises into an error with a next step."""
         try:
             yield
-        except Exception as error:
-            words = str(error) or type(error).__name__
+        except Exception as error:  # noqa: BLE001 - file systems of all kinds raise what they like
+            words = without_secrets(str(error) or type(error).__name__)
             raise StoreError(
                 f"{self.where(place)} cannot be {what} ({words})", "check the URL, the network and your credentials"
-            ) from error
+            ) from None  # its own words may hold the secrets

@@ -34,11 +34,11 @@ def test_waits(devperf):
 """
 
 
-def _interrupted(suite: Suite, where: str, number: int) -> tuple[int, str, int]:
+def _interrupted(suite: Suite, where: str, number: int, *more: str) -> tuple[int, str, int]:
     """Run, signal pytest's own process while a start waits; give exit code, output, the waiting pid."""
     suite.pytester.makepyfile(test_it=WAITING.format(where=where))
     words = ["--devperf-save=base", "--devperf-target=host", "--devperf-processes=2", "--devperf-rounds=2"]
-    words += ["--devperf-iterations=5", "--devperf-cooldown=off"]
+    words += ["--devperf-iterations=5", "--devperf-cooldown=off", *more]
     plugins = ["-p", "pytest_devperf.plugin"]
     output = suite.path / "output.txt"
     with (
@@ -68,6 +68,13 @@ def test_ctrl_c_saves_nothing_and_ends_with_pytests_own_code(suite: Suite, where
     assert "pending" in output
     assert "saved as" not in output
     until(lambda: has_ended(pid))
+
+
+def test_ctrl_c_leaves_a_document_of_the_cases_that_were_finished(suite: Suite) -> None:
+    _, output, _ = _interrupted(suite, "1", signal.SIGINT, "--devperf-json=run.json", "--devperf-order=sequential")
+    assert list(suite.cases()) == ["test_it.py::test_first"]
+    assert suite.document()["runs"][0]["unfinished"] == ["test_it.py::test_waits"]
+    assert "run.json got 1 of 2 cases: the others were not finished" in output
 
 
 def test_a_baseline_outlives_an_interrupted_save(suite: Suite) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,13 @@ from msgspec.structs import replace
 from pytest_devperf.errors import StoreError, UsageError
 from pytest_devperf.record.codec import encode
 from pytest_devperf.record.record import DeviceRecord, Document, Run
+from pytest_devperf.store import writing
 from pytest_devperf.store.commit import read_commit
-from pytest_devperf.store.file import names_a_file, read_file, write_file
+from pytest_devperf.store.file import names_a_file, read_file
 from pytest_devperf.store.folder import FolderStore
 from pytest_devperf.store.generation import generation_for
 from pytest_devperf.store.open import open_store
+from pytest_devperf.store.writing import ABANDONED_S, write_file
 
 HOST = DeviceRecord(fingerprint="0123456789ab", kind="host", model="Board 7/B (rev. 2)")
 PHONE = DeviceRecord(fingerprint="ba9876543210", kind="android", model="Phone")
@@ -360,6 +363,108 @@ def test_savers_at_once_lose_nothing(store):
     assert not [name for name in files_below(store.path) if name.endswith(".tmp")]
 
 
+@pytest.mark.parametrize("attempt", range(10))
+@pytest.mark.parametrize("below", ["store", "not/there/yet/store"])
+def test_sessions_that_make_the_store_at_the_same_moment_lose_nothing(tmp_path, below, attempt):
+    start, failed = threading.Barrier(12), []
+
+    def session(number):
+        store = FolderStore(tmp_path / below)
+        start.wait()
+        try:
+            store.check_writable()
+            store.save(a_run(id=f"r{number}"))
+        except StoreError as error:
+            failed.append(error)
+
+    sessions = [threading.Thread(target=session, args=(number,)) for number in range(12)]
+    for each in sessions:
+        each.start()
+    for each in sessions:
+        each.join()
+
+    assert failed == []
+    found = FolderStore(tmp_path / below).runs(FINGERPRINT, "main")
+    assert sorted(run.id for run in found) == sorted(f"r{number}" for number in range(12))
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_store_that_another_session_makes_meanwhile_is_added_to(tmp_path, monkeypatch):
+    """The other session is done when this one would put its own store in place."""
+    store, rename = FolderStore(tmp_path / "store"), Path.rename
+
+    def overtaken(self, target):
+        if self.suffix == ".tmp" and not (tmp_path / "store").exists():
+            monkeypatch.setattr(Path, "rename", rename)
+            FolderStore(tmp_path / "store").save(a_run(id="other"))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", overtaken)
+    store.save(a_run(id="own"))
+
+    assert [run.id for run in store.runs(FINGERPRINT, "main")] == ["own", "other"]
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+def test_what_killed_writers_left_goes_and_what_is_being_written_stays(store, tmp_path):
+    path = Path(store.save(a_run()))
+    old, new = time.time() - 2 * ABANDONED_S, time.time()
+    left = [path.parent / ".devperf-00000001.tmp", store.path / ".devperf-00000002.tmp"]
+    stay = [path.parent / ".devperf-00000003.tmp", path.parent / "notes.tmp", path.parent / ".devperf-.tmp"]
+    for each in (*left, *stay):
+        each.write_text("{")
+        os.utime(each, (old, new if each == stay[0] else old))
+
+    store.save(a_run())
+
+    assert not any(each.exists() for each in left)
+    assert all(each.exists() for each in stay)
+
+
+def test_a_store_that_was_never_finished_goes_with_the_next_first_save(tmp_path):
+    half = tmp_path / ".devperf-00000001.tmp" / "device" / "label"
+    half.mkdir(parents=True)
+    (half / "run.json").write_text("{")
+    os.utime(tmp_path / ".devperf-00000001.tmp", (0, 0))
+
+    FolderStore(tmp_path / "store").save(a_run())
+
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO is a POSIX matter")
+def test_a_pipe_that_is_named_like_a_run_is_named_and_not_waited_for(store):
+    path = Path(store.save(a_run()))
+    path.unlink()
+    os.mkfifo(path)
+
+    for look in (store.shelves, lambda: store.runs(FINGERPRINT, "main")):
+        with pytest.raises(StoreError, match=r"2026-11-29T20-15-03Z-\w+\.json is no regular file"):
+            look()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_in_the_place_of_the_lock_is_not_followed(store, tmp_path):
+    store.save(a_run())
+    (tmp_path / "victim").write_text("mine")
+    (store.path / ".lock").unlink()
+    (store.path / ".lock").symlink_to(tmp_path / "victim")
+
+    with pytest.raises(StoreError, match="symbolic links"):
+        store.save(a_run())
+    assert (tmp_path / "victim").read_text() == "mine"
+
+
+@pytest.mark.parametrize("folder", ["label", "device"])
+def test_a_run_in_a_folder_of_another_name_is_named_rather_than_listed_and_not_found(store, folder):
+    path = Path(store.save(a_run()))
+    moved = path.parent if folder == "label" else path.parent.parent
+    moved.rename(moved.with_name("elsewhere"))
+
+    with pytest.raises(StoreError, match=r"elsewhere.* holds a run of another device or label"):
+        store.shelves()
+
+
 def test_a_save_starts_a_new_generation_and_append_joins_the_newest(store):
     def saved(taken_at, *, append):
         generation = generation_for(store, FINGERPRINT, "main", append=append, taken_at=taken_at)
@@ -408,6 +513,77 @@ def test_a_missing_file_is_named(tmp_path):
         read_file(tmp_path)
     with pytest.raises(StoreError, match="cannot be read"):
         read_file("a\0b.json")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_stays_and_the_file_behind_it_is_written_with_its_permissions(tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "real.json").write_text("old")
+    (tmp_path / "kept" / "real.json").chmod(0o640)
+    (tmp_path / "link.json").symlink_to("kept/real.json")
+    (tmp_path / "dangling.json").symlink_to("kept/new.json")
+
+    for name in ("link.json", "dangling.json"):
+        write_file(tmp_path / name, b"new")
+
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / name).read_bytes() == b"new"
+    assert (tmp_path / "kept" / "real.json").stat().st_mode & 0o777 == 0o640
+    assert files_below(tmp_path / "kept") == ["new.json", "real.json"]
+
+
+@pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="devices are files on POSIX systems alone")
+def test_a_device_is_written_into_and_stays_one(tmp_path):
+    write_file("/dev/null", b"{}")
+    assert Path("/dev/null").is_char_device()
+
+    if Path("/dev/full").exists():
+        with pytest.raises(StoreError, match=r"/dev/full cannot be written \(no space left on device\)"):
+            write_file("/dev/full", b"{}")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO is a POSIX matter")
+def test_a_pipe_is_written_into_as_its_reader_reads(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    data = b"x" * 1_000_000  # more than a pipe holds
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        holder = os.open(tmp_path / "pipe", os.O_WRONLY)  # returns once the reader is there
+        writer = threading.Thread(target=write_file, args=(tmp_path / "pipe", data))
+        writer.start()
+        os.close(holder)
+        assert reader.stdout.read() == data
+        writer.join()
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO is a POSIX matter")
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(StoreError, match=r"pipe cannot be written \(no program reads it\)"):
+        write_file(tmp_path / "pipe", b"{}")
+
+    monkeypatch.setattr(writing, "READER_S", 0.01)
+    stuck = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(StoreError, match=r"its reader took nothing for 0\.01 s"):
+        write_file(tmp_path / "pipe", b"x" * 1_000_000)
+    os.close(stuck)
+
+
+def test_a_file_of_any_name_that_the_system_takes_is_written(tmp_path):
+    name = "\N{SNOWMAN}" * 80 + ".json"
+
+    write_file(tmp_path / name, b"{}")
+
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_file_too_large_for_a_document_is_not_read_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("pytest_devperf.store.file.MOST_BYTES", 1 << 20)
+    (tmp_path / "x.json").write_bytes(bytes((1 << 20) + 1))
+
+    with pytest.raises(StoreError, match="more than 1 MiB"):
+        read_file(tmp_path / "x.json")
 
 
 def test_a_document_is_written_with_its_folders_or_not_at_all(tmp_path):

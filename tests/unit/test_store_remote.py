@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import uuid
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -14,6 +15,7 @@ from pytest_devperf.store.open import open_store
 from pytest_devperf.store.remote import RemoteStore
 
 fsspec = pytest.importorskip("fsspec")
+from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402 - only where fsspec is installed
 
 HOST = DeviceRecord(fingerprint="0123456789ab", kind="host", model="Board")
 FINGERPRINT = HOST.fingerprint
@@ -139,6 +141,54 @@ def test_a_write_that_fails_half_way_is_cleared_away():
         RemoteStore("full://bucket").save(a_run())
 
     assert [path.endswith(".tmp") for path in Full.removed] == [True]
+
+
+@pytest.mark.parametrize(
+    "url", ["closed://me:s3cret@bucket/kept", "closed://me:s3%40cret@bucket/kept", "closed://bucket/kept?sig=s3cret"]
+)
+def test_no_password_of_a_url_is_shown(url):
+    store = RemoteStore(url)
+
+    with pytest.raises(StoreError, match="403 Forbidden") as refused:
+        store.save(a_run())
+    shown = f"{refused.value} {store} {store.where(('a', 'b'))}"
+    assert "s3" not in shown
+    assert "***" in shown
+
+
+def test_no_password_of_a_url_that_cannot_be_used_is_shown(monkeypatch):
+    with pytest.raises(UsageError, match=r"nonsense://\*\*\*@x cannot be used") as refused:
+        open_store("nonsense://me:s3cret@x", ".")
+    assert "s3cret" not in str(refused.value)
+
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(UsageError, match="needs fsspec") as refused:
+        open_store("s3://me:s3cret@x", ".")
+    assert "s3cret" not in str(refused.value)
+
+
+class Aged(MemoryFileSystem):
+    """Files of which one is two days old."""
+
+    protocol = "aged"
+    store: dict = {}  # noqa: RUF012 - as the class above it
+    pseudo_dirs = [""]  # noqa: RUF012 - likewise
+
+    def modified(self, path):
+        return datetime.now(timezone.utc) - timedelta(days=2 if "00000001" in path else 0)
+
+
+def test_what_killed_writers_left_goes_if_the_file_system_tells_its_age():
+    fsspec.register_implementation("aged", Aged, clobber=True)
+    store = RemoteStore("aged://bucket")
+    store.save(a_run())
+    shelf = store.places(FINGERPRINT, "main")[0][:-1]
+    for name in (".devperf-00000001.tmp", ".devperf-00000002.tmp"):
+        store._system.pipe_file(store._at((*shelf, name)), b"{")
+
+    store.save(a_run())
+
+    assert [name for name in store.files(shelf) if name.endswith(".tmp")] == [".devperf-00000002.tmp"]
 
 
 def test_a_protocol_that_nothing_installed_speaks_is_named():
