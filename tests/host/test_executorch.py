@@ -96,7 +96,7 @@ def test_a_program_that_the_runtime_refuses_is_told_with_its_words(target, tmp_p
 def test_an_empty_file_is_no_program(target, tmp_path):
     (tmp_path / "m.pte").write_bytes(b"")
 
-    with pytest.raises(CaseError, match=r"m\.pte is no ExecuTorch program.*export it again"):
+    with pytest.raises(CaseError, match=r"m\.pte is an empty file: export it again"):
         target.survey(Model(path=str(tmp_path / "m.pte")))
 
 

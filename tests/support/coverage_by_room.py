@@ -1,0 +1,49 @@
+"""Print the coverage of every room and fail where it fell below what it was.
+
+Reads the JSON report of coverage.py: `coverage json -o coverage.json && python coverage_by_room.py coverage.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+
+PACKAGE = "pytest_devperf"
+
+COUNTED = ("num_statements", "num_branches", "covered_lines", "covered_branches")
+
+LEAST_PCT: dict[str, int] = {}
+"""Lines and branches that tests of a room must run through at least: what they did when this was measured."""
+
+
+def count_by_room(report: dict) -> dict[str, Counter[str]]:
+    """Sum the lines and branches of each room; a module beside the rooms is one by itself."""
+    rooms: dict[str, Counter[str]] = {}
+    for name, found in report["files"].items():
+        room = Path(name).relative_to(PACKAGE).parts[0].removesuffix(".py")
+        rooms.setdefault(room, Counter()).update({key: found["summary"][key] for key in COUNTED})
+    return rooms
+
+
+def percent(counts: Counter[str]) -> float:
+    """Give the share of lines and branches that were run, as coverage.py counts it."""
+    total = counts["num_statements"] + counts["num_branches"]
+    return 100 * (counts["covered_lines"] + counts["covered_branches"]) / total if total else 100.0
+
+
+def main(path: str) -> int:
+    """Print a table; 1 where a room is below its least."""
+    below = 0
+    for room, counts in sorted(count_by_room(json.loads(Path(path).read_text(encoding="utf-8"))).items()):
+        pct, least_pct = percent(counts), LEAST_PCT.get(room, 0)
+        fell = math.floor(pct) < least_pct
+        below += fell
+        sys.stdout.write(f"{room:12} {pct:6.1f} %{f'  fell below {least_pct} %' if fell else ''}\n")
+    return min(below, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
