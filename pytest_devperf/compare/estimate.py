@@ -132,7 +132,7 @@ def _of_rounds(
         n=stats.median(ratios) if ratios else None,
         gap=min(gap, _gap(floors_n) * stats.median(anchors)) if anchors else gap,
         level=min(anchors) if anchors else None,
-        tick=_tick(measurement),
+        tick=_tick(measurement, longest_ns=max(map(max, rows))),
         rounds=len(rows),
         iterations=min(map(len, rows)),
     )
@@ -254,9 +254,15 @@ def _within(rows: Sequence[Sequence[float]], lowest: float, highest: float) -> b
     return math.isfinite(sum(map(sum, rows))) and lowest <= min(map(min, rows)) and max(map(max, rows)) <= highest
 
 
-def _tick(measurement: Measurement) -> float:
-    """Give the clock's step in ns: as stored (it holds the smallest step between samples), else from the samples."""
+def _tick(measurement: Measurement, *, longest_ns: float) -> float:
+    """Give the clock's step in ns: as stored (it holds the smallest step between samples), else from the samples.
+
+    Raises:
+        NotSamples: It is longer than the longest sample, or negative: no clock moves so.
+    """
     if measurement.tick_ns is not None:
+        if not 0 <= measurement.tick_ns <= longest_ns:
+            raise NotSamples(f"its clock moves by {measurement.tick_ns:g} ns, more than it timed")
         return measurement.tick_ns
     return stats.smallest_step(value for row in measurement.samples_ns or () for value in row) or 0.0
 

@@ -14,7 +14,7 @@ from pytest_devperf.case.plan import MIN_ROUNDS, Plan, rounds_of_start
 from pytest_devperf.measure.budget import NS_PER_S, Cost, Fit, fit
 from pytest_devperf.measure.round import Round, Share, Stop, Stretch
 from pytest_devperf.measure.stability import converged
-from pytest_devperf.measure.warmup import Warmth, checked, settle
+from pytest_devperf.measure.warmup import Warmth, check_tick, checked, settle
 from pytest_devperf.target.target import Clock, Runner, SelfWarming, Ticking, Witness, Witnessing
 
 __tracebackhide__ = True
@@ -176,6 +176,7 @@ def take_round(runner: Runner, job: Job, index: int, *, use_anchor: bool) -> Rou
     anchors_ns = _anchors(runner) if use_anchor else []
     where = f"round {index + 1} of process start {job.process + 1}"
     samples_ns = checked(runner.run(job.iterations, job.inner_loops), where=where)
+    check_tick(runner, samples_ns, job.inner_loops, where=where)
     seen = runner.witness() if isinstance(runner, Witnessing) else Witness()
     if anchors_ns:
         runner.anchor()

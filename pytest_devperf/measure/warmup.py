@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pytest_devperf.errors import CaseError
 from pytest_devperf.metric import LONGEST_NS, SHORTEST_NS
@@ -16,6 +17,13 @@ __tracebackhide__ = True
 
 TICKS_PER_ITERATION = 1000
 """Steps of the clock in one iteration: the step is then a thousandth of what is measured."""
+
+TICKS_SEEN = 100
+"""The same where the step is only seen in a few durations, which may all be multiples of several steps: a hundredth,
+half of the usual tolerance, is fine enough then."""
+
+STEP_SLACK = 1e-6
+"""Part of a step by which a multiple of it may be off: what dividing inner loops out leaves of a float."""
 
 INNER_LOOPS_STEP = 10
 """Inner loops are powers of ten: two runs of the same code then nearly always agree on them."""
@@ -80,34 +88,96 @@ def settle(runner: Runner, warmup: int, inner_loops: int | None, *, process: int
     if not warmup and inner_loops is not None:
         return Warmth(call_ns=None, beside_ns=0.0, inner_loops=inner_loops)
     samples_ns = checked(runner.run(warmup or 1, 1), where=where, zero=True)
+    check_tick(runner, samples_ns, 1, where=where)
     call_ns = min(samples_ns)
     beside_ns = _beside(runner, samples_ns)
     if inner_loops is None:
-        inner_loops, call_ns = calibrate(runner, call_ns, where=where)
+        inner_loops, call_ns = calibrate(runner, samples_ns, where=where)
     return Warmth(call_ns=call_ns, beside_ns=beside_ns, inner_loops=inner_loops)
 
 
-def calibrate(runner: Runner, call_ns: float, *, where: str) -> tuple[int, float]:
-    """Find how many calls make an iteration of at least a thousand steps of the clock.
+def calibrate(runner: Runner, samples_ns: Sequence[float], *, where: str) -> tuple[int, float]:
+    """Find how many calls make an iteration that is long beside the step of the clock.
 
     Args:
-        runner: The workload; one that does not know its clock's step gets one call per iteration.
-        call_ns: Time of one call, 0 where the clock was too coarse to see it.
+        runner: The workload.
+        samples_ns: Its calls so far, one by one; zeros where the clock was too coarse to see them.
         where: For messages.
 
     Returns:
         Inner loops, a power of ten, and the time of one call in ns.
+
+    Raises:
+        CaseError: A duration or the step that the runner states is none, or the clock does not move.
+    """
+    if isinstance(runner, Looping) and not runner.loops:
+        return 1, min(samples_ns)
+    told_ns = told_tick(runner, where=where)
+    loops, last_ns, seen_ns = 1, list(samples_ns), list(samples_ns)
+    while loops < MAX_INNER_LOOPS and _is_short(min(last_ns), told_ns, seen_ns):
+        loops *= INNER_LOOPS_STEP
+        probed_ns = checked(runner.run(_PROBES, loops), where=where, zero=True)
+        last_ns = [each * loops for each in probed_ns]
+        seen_ns += last_ns
+    if not any(last_ns):
+        raise CaseError(
+            f"{where}: the clock did not move in {_PROBES * loops:,} calls",
+            "look at the clock that the runner times with",
+        )
+    return loops, min(last_ns) / loops
+
+
+def told_tick(runner: Runner, *, where: str) -> float | None:
+    """Ask a runner for the step of its clock; None if it does not know.
+
+    Raises:
+        CaseError: What it says is no step.
     """
     tick_ns = runner.tick_ns if isinstance(runner, Ticking) else None
-    loops = 1
-    if isinstance(runner, Looping) and not runner.loops:
-        return loops, call_ns
-    if not tick_ns or not math.isfinite(tick_ns):
-        return loops, call_ns
-    while call_ns * loops < TICKS_PER_ITERATION * tick_ns and loops < MAX_INNER_LOOPS:
-        loops *= INNER_LOOPS_STEP
-        call_ns = min(checked(runner.run(_PROBES, loops), where=where, zero=True))
-    return loops, call_ns
+    if not tick_ns:
+        return None
+    if not math.isfinite(tick_ns) or tick_ns < 0:
+        raise CaseError(f"{where}: the runner says that its clock moves by {tick_ns:g} ns", "a step is a finite number")
+    return tick_ns
+
+
+def check_tick(runner: Runner, samples_ns: Sequence[float], inner_loops: int, *, where: str) -> None:
+    """Refuse a step of the clock that is longer than everything it timed: it would hide any change.
+
+    Raises:
+        CaseError: It is, or it is no step.
+    """
+    tick_ns, longest_ns = told_tick(runner, where=where), max(samples_ns) * inner_loops
+    if tick_ns is not None and tick_ns > longest_ns > 0:
+        raise CaseError(
+            f"{where}: the runner says that its clock moves by {tick_ns:g} ns, and timed {longest_ns:g} ns with it",
+            "look at the runner's tick_ns",
+        )
+
+
+def _is_short(iteration_ns: float, told_ns: float | None, seen_ns: Sequence[float]) -> bool:
+    """Tell whether an iteration is too short for the step of the clock, as told or else as seen."""
+    if iteration_ns == 0:
+        return True
+    if told_ns is not None:
+        return iteration_ns < TICKS_PER_ITERATION * told_ns
+    step_ns = seen_step(seen_ns)
+    return step_ns is not None and iteration_ns < TICKS_SEEN * step_ns
+
+
+def seen_step(durations_ns: Sequence[float]) -> float | None:
+    """Find the step of a clock in what it gave: the smallest difference, if every duration is a multiple of it.
+
+    >>> seen_step([2_000_000, 1_000_000, 4_000_000]), seen_step([1_000_123, 1_050_456, 1_200_789])
+    (1000000, None)
+    """
+    levels = sorted(set(durations_ns))
+    steps_ns = [later - earlier for earlier, later in pairwise(levels)]
+    if not steps_ns:
+        return None
+    step_ns = min(steps_ns)
+    whole = all(math.isclose(each / step_ns, round(each / step_ns), abs_tol=STEP_SLACK) for each in levels)
+    return step_ns if whole else None
 
 
 def _beside(runner: Runner, samples_ns: Sequence[float]) -> float:

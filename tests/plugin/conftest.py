@@ -20,6 +20,7 @@ LOADED_ONCE = (
     "pytest_devperf.plugin.suites",
     "pytest_devperf.sensor.machine",
     "pytest_devperf.store.folder",
+    "pytest_devperf.target.host.call",
     "pytest_devperf.target.host.host",
     "pytest_devperf.target.host.identity",
 )

@@ -331,6 +331,30 @@ def test_a_duration_that_cannot_be_one_fails_its_case_and_is_not_saved_as_good(
     assert (slow["outcome"], slow["metrics"]) == ("failed", [])
 
 
+@pytest.mark.parametrize("call", ["devperf(work)", "devperf.measure('it', work, setup=int)"], ids=["batched", "alone"])
+def test_a_clock_that_stands_still_fails_its_case_and_does_not_hang(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    monkeypatch.setattr("pytest_devperf.target.host.loop.STILL_NS", 1)
+    suite.pytester.makepyfile(f"def work(): pass\ndef test_it(devperf): {call}")
+    _extend(
+        suite, "class Still:\n    now_ns = staticmethod(lambda: 7)\n    sleep = staticmethod(lambda seconds: None)\n"
+    )
+    _extend(suite, "def pytest_devperf_clock(config): return Still()")
+    arguments = ("--devperf", "--devperf-target=host", "--devperf-processes=1")
+    result = suite.pytester.runpytest_inprocess(*arguments)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*the session's clock stood still while work ran for 0 s: *pytest_devperf_clock*"])
+
+
+def test_a_step_that_no_clock_has_fails_its_case(two_cases: Suite) -> None:
+    _extend(two_cases, "VirtualRunner.tick_ns = 1e308")
+    result = two_cases.run("--devperf-save=base")
+    assert result.ret == 1
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*the runner says that its clock moves by 1e+308 ns, and timed * ns with it*"])
+
+
 @pytest.mark.parametrize(
     "body",
     ["devperf(work); assert False", "devperf(work); raise OSError('x')", "devperf(broken)"],

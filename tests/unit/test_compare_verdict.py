@@ -170,6 +170,18 @@ def test_with_one_start_on_both_sides_the_step_is_void_and_the_case_says_so() ->
     assert "one-start" in comparison.cautions
 
 
+# -- the step of the clock ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tick_ns", [1e308, 1_300_000.0, -5.0])
+def test_a_step_that_no_clock_has_compares_nothing(tick_ns) -> None:
+    slow, before = timed([1_200_000] * 3, again=[1_200_000] * 3), timed(SIX)
+    for pair in ((replace(slow, tick_ns=tick_ns), before), (slow, replace(before, tick_ns=tick_ns))):
+        found = judged(*pair)
+        assert found.verdict == "incomparable"
+        assert "its clock moves by" in found.reason
+
+
 # -- step 4: the anchor -----------------------------------------------------------------------------
 
 

@@ -373,6 +373,16 @@ def test_the_step_of_a_clock_is_its_smallest_real_difference():
     assert tick_ns(lambda: next(reads)) == 50
 
 
+def test_a_clock_that_stands_still_while_a_call_takes_long_fails_its_case(target, clock, monkeypatch):
+    seconds = iter(range(0, 1000, 4))
+    monkeypatch.setattr(SystemClock, "now_ns", staticmethod(lambda: next(seconds) * 10**9))
+    with target.start(Call(function=int), 0) as runner:
+        runner.run(1, 1)
+        monkeypatch.setattr("pytest_devperf.target.host.loop.STILL_NS", 3 * 10**9)
+        with pytest.raises(CaseError, match=r"the session's clock stood still while int ran for 4 s"):
+            runner.run(1, 1)
+
+
 def test_a_clock_that_only_moves_by_sleeping_has_a_step_of_one(clock):
     assert tick_ns(clock.now_ns) == 1
 

@@ -13,6 +13,7 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.loop import enough, run_start
 from pytest_devperf.measure.round import Share
+from pytest_devperf.measure.warmup import seen_step
 from pytest_devperf.target.target import Memory, Witness
 
 
@@ -216,6 +217,68 @@ class Single(CoarseDevice):
 
 def test_a_workload_that_cannot_be_repeated_gets_one_call_per_iteration() -> None:
     device = Single(steady(250_000.0), tick_ns=1000.0)
+    assert run_start(device, replace(SHARE, inner_loops=None), PLAN, Tape()).inner_loops == 1
+
+
+# -- clocks that say little, nothing, or what cannot be ------------------------------------------------
+
+
+@dataclass
+class Quantised(Device):
+    """A runner whose clock has a step that it does not tell."""
+
+    step_ns: float = 1_000_000.0
+
+    def run(self, iterations: int, inner_loops: int) -> list[float]:
+        self.calls.append((iterations, inner_loops))
+        value = self.call_ns(self.bursts) * inner_loops
+        self.bursts += 1
+        begins = [each * value + self.bursts * 0.37 * self.step_ns for each in range(iterations)]
+        steps = [math.floor((begin + value) / self.step_ns) - math.floor(begin / self.step_ns) for begin in begins]
+        return [each * self.step_ns / inner_loops for each in steps]
+
+
+@pytest.mark.parametrize(
+    ("call_ns", "loops"), [(300_000.0, 1000), (1_700_000.0, 100), (40.0, 10**7), (200_000_000.0, 1)]
+)
+def test_a_step_that_the_samples_show_makes_batches_as_one_that_is_told(call_ns: float, loops: int) -> None:
+    stretch = run_start(
+        Quantised(steady(call_ns)), replace(SHARE, inner_loops=None, rounds=1), replace(PLAN, max_time=1e9), Tape()
+    )
+    assert stretch.inner_loops == loops
+    assert stretch.rounds[0].samples_ns[0] == pytest.approx(call_ns, rel=0.02)
+
+
+def test_a_clock_of_single_nanoseconds_makes_no_batches_of_what_is_long() -> None:
+    noisy = series(*[1_000_123.0, 1_050_456.0, 1_200_789.0, 1_000_124.0] * 3)
+    stretch = run_start(Device(noisy), replace(SHARE, inner_loops=None), PLAN, Tape())
+    assert stretch.inner_loops == 1
+
+
+@given(st.lists(st.integers(1, 10**5), min_size=2).filter(lambda each: len(set(each)) > 1), st.integers(1, 10**9))
+def test_a_seen_step_divides_every_duration_and_is_a_multiple_of_the_real_one(counts: list[int], step: int) -> None:
+    seen = seen_step([count * step for count in counts])
+    assert seen is None or (seen % step == 0 and all((count * step) % seen == 0 for count in counts))
+
+
+def test_a_clock_that_never_moves_fails_its_case_and_says_so() -> None:
+    with pytest.raises(CaseError, match=r"the clock did not move in 30,000,000 calls: look at the clock"):
+        run_start(Device(steady(0.0)), replace(SHARE, inner_loops=None), PLAN, Tape())
+
+
+@pytest.mark.parametrize("tick_ns", [math.nan, math.inf, -1.0, 1e308])
+def test_a_step_that_no_clock_has_is_refused(tick_ns: float) -> None:
+    device = CoarseDevice(steady(1_000_000.0), tick_ns=tick_ns)
+    device.run = Device(steady(1_000_000.0)).run
+    for inner_loops in (None, 1):
+        with pytest.raises(CaseError, match="the runner says that its clock moves by"):
+            run_start(device, replace(SHARE, inner_loops=inner_loops), PLAN, Tape())
+
+
+@pytest.mark.parametrize("tick_ns", [None, 0.0])
+def test_a_step_that_is_not_known_is_no_step(tick_ns: float | None) -> None:
+    device = CoarseDevice(steady(1_000_000.0), tick_ns=tick_ns)
+    device.run = Device(steady(1_000_000.0)).run
     assert run_start(device, replace(SHARE, inner_loops=None), PLAN, Tape()).inner_loops == 1
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import CaseError
+from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.host.burst import Burst, BurstShape, compile_burst
 from pytest_devperf.target.host.meter import Meter, untraced
 from pytest_devperf.target.target import Witness
@@ -20,6 +21,10 @@ __tracebackhide__ = True
 
 FIRST_ITEM = "first_item"
 """Name of the series that holds a stream's time to its first item."""
+
+STILL_NS = 5_000_000_000
+"""Time by this machine's own counter in which any clock that works moves. More calls in a batch would only take
+longer under one that does not."""
 
 PER_ITEM = "per_item"
 """Name of the series that holds a stream's mean time between items after the first."""
@@ -130,17 +135,27 @@ class Loop:
         """Hold the garbage collector and whatever traces this thread still, and read the meter around a burst.
 
         The collector ran once when the process start began (see `Footprint`); between rounds it runs as ever.
+
+        Raises:
+            CaseError: The session's clock stood still meanwhile.
         """
         collecting = gc.isenabled()
         gc.disable()
         try:
             with untraced():
+                began_ns = SystemClock.now_ns()
                 self._meter.begin()
                 yield
                 self.witness = self._meter.end()
         finally:
             if collecting:
                 gc.enable()
+        took_ns = SystemClock.now_ns() - began_ns
+        if self.witness.wall_ns == 0 and took_ns > STILL_NS:
+            raise CaseError(
+                f"the session's clock stood still while {name_of(self._call.function)} ran for {took_ns / 1e9:.0f} s",
+                "look at what pytest_devperf_clock answers",
+            )
 
     def finish(self, samples: list[Any], inner_loops: int) -> Sequence[float]:
         """Divide inner loops out and note the further series of a stream.
