@@ -14,7 +14,7 @@ from pytest_devperf.compare.bound import early_bound_ns
 from pytest_devperf.compare.compare import compare
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.measurement import derive
-from pytest_devperf.record.record import Confirmation, Measurement
+from pytest_devperf.record.record import Change, Confirmation, Measurement
 from pytest_devperf.sensor.context import RunContext
 
 POLICY = Policy()
@@ -546,3 +546,15 @@ def test_a_confirmation_at_its_early_bound_is_not_found_again(now, then) -> None
         return
     slow = record(timed(now, again=[bound] * 3, width_ns=0.0))
     assert compare(slow, saved, POLICY).verdict != "regressed"
+
+
+def test_what_cannot_be_judged_is_told_with_the_value_it_has() -> None:
+    boxes = few([0.0] * 3, kind="recorded", better="higher")
+    assert judged(replace(boxes, robust=3.0), boxes) == Change(
+        metric="boxes",
+        verdict="incomparable",
+        unit="boxes",
+        better="higher",
+        candidate=3.0,
+        reason="the baseline is 0, so that there is no ratio",
+    )
