@@ -23,7 +23,7 @@ from pytest_devperf.plugin.marker import is_case
 from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.outcome import log, status_of
 from pytest_devperf.plugin.passes import Passes, is_pending, note_wait
-from pytest_devperf.plugin.place import Places, prefixes_of
+from pytest_devperf.plugin.place import HOST, Places, prefixes_of
 from pytest_devperf.plugin.ready import (
     ReadyPhones,
     only_looks,
@@ -162,8 +162,9 @@ class Campaign:
         entry.duration_s = sum(report.duration for report in entry.reports)
         entry.target = meter.target
         entry.probes = meter.probes
-        meter.start.prerun = self._prerun
         if entry.target is not None:
+            if entry.target.device.kind == HOST:
+                meter.start.prerun = self._prerun  # this machine's load says nothing about another device
             self._say_wait(note_wait(meter.start, self._ready.waited(entry.target)))
         entry.starts.append(meter.start)
         if meter.hosted:

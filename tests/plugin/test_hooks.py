@@ -133,6 +133,12 @@ def test_a_conftests_target_beats_ours_and_a_marker_pins_a_case_to_it(suite: Sui
     assert {run["device"]["kind"] for run in suite.document()["runs"]} == {"virtual"}
 
 
+def test_the_load_of_this_machine_is_not_that_of_another_device(two_cases: Suite) -> None:
+    two_cases.run("--devperf", "--devperf-json=run.json")
+    contexts = [case["run_context"] for case in two_cases.cases().values()]
+    assert [(each["prerun_cpu_pct"], each["prerun_free_ram_mb"]) for each in contexts] == [(None, None)] * 2
+
+
 def test_sensors_of_a_plugin_are_asked_with_a_shell(suite: Suite) -> None:
     suite.pytester.makepyfile("def work(): pass\ndef test_it(devperf): devperf(work)")
     _conftest(
