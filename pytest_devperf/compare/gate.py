@@ -175,7 +175,7 @@ def between(record: Record, before: Record, policy: Policy) -> Iterator[tuple[st
 def _clocks(now: RunContext, then: RunContext) -> Iterator[tuple[str, str]]:
     """Compare frequency caps: a lower one on either side makes another machine."""
     caps, caps_before = now.clock_state.max_khz, then.clock_state.max_khz
-    for policy in caps.keys() & caps_before.keys():
+    for policy in sorted(caps.keys() & caps_before.keys(), key=lambda name: (len(name), name)):  # policy2, policy10
         here, there = caps[policy], caps_before[policy]
         if abs(here - there) > CAP_SLACK * max(here, there):
             words = f"{policy} at most {here / KHZ_PER_MHZ:.0f} MHz, {there / KHZ_PER_MHZ:.0f} MHz in the baseline"

@@ -14,14 +14,12 @@ NOISY_UP_TO = 2.0
 """Multiple of the target up to which rounds are noisy; beyond it they do not describe one state."""
 
 ADVICE: dict[Quality, str] = {
-    "STABLE": "",
-    "NOISY": "close other load, or add a cooldown between rounds (--devperf-round-cooldown)",
+    "NOISY": "end other programs, or let it rest between rounds (--devperf-round-cooldown)",
     "UNTRUSTWORTHY": (
-        "rounds do not describe one state: close other load, let the device cool (--devperf-cooldown, "
-        "--devperf-round-cooldown) and measure again"
+        "end other programs, let the device cool down (--devperf-cooldown, --devperf-round-cooldown) and measure again"
     ),
 }
-"""What a user does about each grade."""
+"""What a user does about a grade that is not the best."""
 
 
 def round_cov(medians_ns: Sequence[float]) -> float | None:

@@ -36,7 +36,10 @@ def pytest_devperf_simulated_phone(config: pytest.Config, phone: SimPhone) -> No
 def pytest_devperf_sensors(
     config: pytest.Config, target: Target
 ) -> Mapping[str, Callable[[Callable[[str], str]], float | None]] | None:
-    """Answer further sensors by name; each asks a shell and gives °C, or None for *not known*."""
+    """Answer further sensors of this machine by name; each asks a shell and gives °C, or None for *not known*.
+
+    They are read before and after every case; `run_context.sensors_max_c` holds the highest of each.
+    """
 
 
 @pytest.hookspec(firstresult=True)

@@ -18,6 +18,7 @@ from pytest_devperf.case.workload import Call, Workload
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.origin import HANDOVER
+from pytest_devperf.plugin.sensors import with_sensors
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
@@ -223,20 +224,9 @@ def make_host(config: pytest.Config, places: Places, options: Options) -> Target
         seen = places.look()
         if cpus is not None:
             seen = replace(seen, env={**seen.env, "affinity": cpus})
-        readings = {name: read(_shell) for sensors in added for name, read in sensors.items()}
-        known = {name: value for name, value in readings.items() if value is not None}
-        return replace(seen, temps_c={**seen.temps_c, **known})
+        return with_sensors(seen, added)
 
     return HostTarget(device=target.device, clock=places.clock, look=look)
-
-
-def _shell(command: str) -> str:
-    """Run a command of a plugin's sensor on this machine and hand back what it printed."""
-    import subprocess
-
-    return subprocess.run(  # noqa: S602 - the command is the plugin's own text
-        command, shell=True, capture_output=True, text=True, timeout=10, check=False
-    ).stdout
 
 
 def prefixes_of(config: pytest.Config) -> Mapping[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_devperf.measure.stability import ADVICE
 from pytest_devperf.record.record import Quality
 from pytest_devperf.sensor.context import RunContext
 from pytest_devperf.sensor.summary import RoundFacts, waited_percent
@@ -25,7 +26,7 @@ LOW_BATTERY_PCT = 25.0
 FEW_ROUNDS = 5
 """Planned rounds below which the spread of rounds says little: also the least before convergence is judged."""
 
-GRADES = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustworthy"}
+GRADES: Mapping[Quality, str] = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustworthy"}
 """Cautions of the grades of stability."""
 
 HOST = "host"
@@ -240,7 +241,9 @@ def _of_plan(facts: RunFacts) -> Iterator[tuple[str, str]]:
         ("emulator", facts.emulator),
         ("debug-build", facts.debug_build),
         ("shared-process", facts.shared_process),
-        (GRADES.get(facts.quality or "", ""), facts.quality in GRADES),
     ):
         if carried:
             yield slug, CAUTIONS[slug].words
+    if facts.quality is not None and facts.quality in GRADES:
+        slug = GRADES[facts.quality]
+        yield slug, f"{CAUTIONS[slug].words}: {ADVICE[facts.quality]}"

@@ -43,6 +43,8 @@ class Context:
     """The temperature that decides (package on a host, skin or battery on a phone)."""
     temps_c: Mapping[str, float] = field(default_factory=dict)
     """Every plausible temperature by sensor name."""
+    sensors_c: Mapping[str, float] = field(default_factory=dict)
+    """What sensors of plugins read, by name."""
     throttled: bool | None = None
     """Whether the device says it is throttling now."""
     throttle_count: int | None = None
@@ -121,6 +123,8 @@ class RunContext:
     temp_start_c: float | None = None
     temp_end_c: float | None = None
     temp_max_c: float | None = None
+    sensors_max_c: Mapping[str, float] = field(default_factory=dict)
+    """The highest temperature of every sensor that a plugin added, by name."""
     throttled: bool | None = None
     clock_state: ClockState = field(default_factory=ClockState)
     cpu_set: CpuSet | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_devperf.sensor.context import Context
@@ -122,7 +122,9 @@ class LinuxSensors:
         self._root = Path(root)
         self._files = Files()
         sys = self._root / "sys"
-        self._temps = {**_zone_files(sys / "class/thermal"), **_hwmon_files(sys / "class/hwmon")}
+        self._temps: dict[str, list[Path]] = {}
+        for name, path in (*_zone_files(sys / "class/thermal"), *_hwmon_files(sys / "class/hwmon")):
+            self._temps.setdefault(name, []).append(path)
         self._deciding = deciding_names(self._temps)
         self._policies = _policy_folders(sys / "devices/system/cpu/cpufreq")
         self._throttle = _throttle_files(sys / "devices/system/cpu")
@@ -161,13 +163,17 @@ class LinuxSensors:
         )
 
     def temps_c(self, *, quick: bool) -> dict[str, float]:
-        """Read temperatures in °C: in a quick look only the deciding ones.
+        """Read temperatures in °C by name, of equal names (two sockets) the hottest; in a quick look the deciding ones.
 
         Others can be slow or wake a sleeping device (a disk, a GPU).
         """
         wanted = self._deciding if quick else tuple(self._temps)
-        readings = ((name, parse_celsius(self._files.text(self._temps[name]))) for name in wanted)
-        return {name: value for name, value in readings if value is not None}
+        readings = ((name, parse_celsius(self._files.text(path))) for name in wanted for path in self._temps[name])
+        temps_c: dict[str, float] = {}
+        for name, value in readings:
+            if value is not None:
+                temps_c[name] = max(value, temps_c.get(name, value))
+        return temps_c
 
     def temp_c(self, temps_c: Mapping[str, float]) -> float | None:
         """Choose the deciding temperature of those read: the hottest package."""
@@ -250,20 +256,19 @@ def _word(path: Path) -> str:
         return ""
 
 
-def _zone_files(folder: Path) -> dict[str, Path]:
-    zones = ((_word(zone / "type"), zone / "temp") for zone in _sorted(folder, "thermal_zone*"))
-    return {name: path for name, path in zones if name and (is_temperature(name) or "therm" in name)}
+def _zone_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for zone in _sorted(folder, "thermal_zone*"):
+        name = _word(zone / "type")
+        if name and (is_temperature(name) or "therm" in name):
+            yield name, zone / "temp"
 
 
-def _hwmon_files(folder: Path) -> dict[str, Path]:
-    files: dict[str, Path] = {}
+def _hwmon_files(folder: Path) -> Iterator[tuple[str, Path]]:
     for chip in _sorted(folder, "hwmon*"):
         name = _word(chip / "name") or chip.name
         for path in _sorted(chip, "temp*_input"):
             label = _word(path.with_name(path.name.replace("_input", "_label"))) or path.name.removesuffix("_input")
-            key = f"{name}/{label}"
-            files[key if key not in files else f"{chip.name}:{key}"] = path
-    return files
+            yield f"{name}/{label}", path
 
 
 def _policy_folders(folder: Path) -> list[Path]:

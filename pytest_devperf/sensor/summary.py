@@ -56,6 +56,7 @@ def summarise(looks: Sequence[Context], rounds: Sequence[RoundFacts] = (), *, pr
         temp_start_c=first.temp_c if first else None,
         temp_end_c=last.temp_c if last else None,
         temp_max_c=_most(temps),
+        sensors_max_c=_highest(look.sensors_c for look in looks),
         throttled=_throttled(looks, rounds),
         clock_state=_clock_state(looks),
         cpu_set=min(_cpu_sets(looks), key=lambda each: each.usable, default=None),
@@ -148,6 +149,14 @@ def _notes(looks: Sequence[Context]) -> tuple[str, ...]:
     if len({look.anchor for look in looks if look.anchor is not None}) > 1:
         notes.append("the anchor kernel was not the same in all process starts")
     return tuple(dict.fromkeys(notes))
+
+
+def _highest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    highest: dict[str, float] = {}
+    for each in readings:
+        for name, value in each.items():
+            highest[name] = max(value, highest.get(name, value))
+    return highest
 
 
 def _most(values: Iterable[float | None]) -> float | None:

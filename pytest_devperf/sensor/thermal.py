@@ -82,7 +82,7 @@ class ThermalReading:
     status: int | None = None
     """Overall severity, 0 none to 6 shutdown; None where it is not known. Of a faked reading it is the override."""
     temps: Mapping[str, Temperature] = field(default_factory=dict)
-    """Plausible temperatures by name."""
+    """Plausible temperatures by name; of several sensors of one name the hottest."""
     cooling: Mapping[str, int] = field(default_factory=dict)
     """Values of cooling devices by name; only a change since the session's start tells anything."""
     hal_ready: bool | None = None
@@ -215,7 +215,13 @@ def _temperatures(lines: Sequence[str]) -> dict[str, Temperature]:
         told = TYPES.get(mtype - shift)
         kind = None if told in NOT_CELSIUS else _kind_by_name(name) or told
         if kind is not None and value_c is not None:
-            temps[name] = Temperature(name=name, kind=kind, value_c=value_c, status=status)
+            other = temps.get(name)  # some vendors call every core alike
+            temps[name] = Temperature(
+                name=name,
+                kind=kind,
+                value_c=max(value_c, other.value_c) if other else value_c,
+                status=max(status, other.status) if other else status,
+            )
     return temps
 
 
@@ -241,4 +247,8 @@ def _shift(entries: Sequence[tuple[str, int]], lines: Sequence[str]) -> int:
 
 
 def _cooling(lines: Sequence[str]) -> dict[str, int]:
-    return {match[3].strip(): int(match[1]) for match in _section(lines, DEVICES, COOLING)}
+    found: dict[str, int] = {}
+    for match in _section(lines, DEVICES, COOLING):
+        name, value = match[3].strip(), int(match[1])
+        found[name] = max(value, found.get(name, value))
+    return found

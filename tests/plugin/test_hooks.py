@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from conftest import Suite
 
 
+ON_THIS_MACHINE = (
+    "--devperf",
+    "--devperf-target=host",
+    "--devperf-processes=1",
+    "--devperf-rounds=3",
+    "--devperf-iterations=5",
+    "--devperf-json=run.json",
+)
+
+
 def _conftest(suite: Suite, source: str) -> None:
     import textwrap
 
@@ -154,11 +164,29 @@ def test_sensors_of_a_plugin_are_asked_with_a_shell(suite: Suite) -> None:
             return {"mine": reading, "unknown": lambda shell: None}
         """,
     )
-    result = suite.pytester.runpytest_inprocess(
-        "--devperf", "--devperf-target=host", "--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5"
-    )
+    result = suite.pytester.runpytest_inprocess(*ON_THIS_MACHINE)
     assert result.ret == 0
     assert set((suite.path / "asked.txt").read_text().splitlines()) == {"asked"}
+    (run,) = suite.document()["runs"]
+    assert run["run_context"]["sensors_max_c"] == {"mine": 41.5}
+    assert run["cases"][0]["run_context"]["sensors_max_c"] == {"mine": 41.5}
+
+
+@pytest.mark.parametrize(
+    ("reading", "note"),
+    [
+        ("1 / 0", "sensor mine: ZeroDivisionError('division by zero')"),
+        ("float('nan')", "sensor mine: nan is no temperature"),
+        ("'hot'", "sensor mine: 'hot' is no temperature"),
+    ],
+)
+def test_a_sensor_that_fails_is_not_known_and_says_why(suite: Suite, reading: str, note: str) -> None:
+    suite.pytester.makepyfile("def work(): pass\ndef test_it(devperf): devperf(work)")
+    _conftest(suite, f"def pytest_devperf_sensors(config, target): return {{'mine': lambda shell: {reading}}}")
+    assert suite.pytester.runpytest_inprocess(*ON_THIS_MACHINE).ret == 0
+    (case,) = suite.cases().values()
+    assert case["run_context"]["sensors_max_c"] == {}
+    assert note in case["run_context"]["notes"]
 
 
 def test_a_clock_of_the_users_own_does_all_the_waiting(suite: Suite) -> None:

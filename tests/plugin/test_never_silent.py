@@ -326,7 +326,9 @@ def test_a_duration_that_cannot_be_one_fails_its_case_and_is_not_saved_as_good(
     assert result.ret == 1
     result.assert_outcomes(passed=2, failed=1)
     assert "All traceback entries are hidden" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["*of process start 1 gave a duration of *: a duration is a finite number above zero*"])
+    none = "*of process start 1 gave a duration of *: a duration is a finite number above zero*"
+    # A zero may be too short for the clock: more and more calls are timed together before it is given up.
+    result.stdout.fnmatch_lines([none if duration else "*process start 1: the clock did not move in *"])
     slow = two_cases.cases()["test_two.py::test_slow"]
     assert (slow["outcome"], slow["metrics"]) == ("failed", [])
 

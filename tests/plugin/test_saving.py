@@ -348,3 +348,11 @@ def test_a_save_that_leaves_cases_behind_says_which(two_cases: Suite) -> None:
     assert "1 case of base had no part in this run and will be new next time (test_two.py::test_slow)" in text
     joined = two_cases.run("--devperf-save=base", "--devperf-append", "-k", "slow")
     assert "had no part" not in joined.stdout.str()
+
+
+@pytest.mark.parametrize(("slower", "advice"), [(1.1, "let it rest between rounds"), (1.5, "let the device cool down")])
+def test_a_grade_that_is_not_the_best_says_what_to_do(two_cases: Suite, slower: float, advice: str) -> None:
+    two_cases.takes(**{"slow@1": round(slower * 1_000_000)})
+    text = " ".join(two_cases.run("--devperf-save=base").stdout.str().split())
+    assert advice in text
+    assert "--devperf-round-cooldown" in text

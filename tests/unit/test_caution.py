@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_devperf.measure.round import Round
+from pytest_devperf.measure.stability import ADVICE, Quality
 from pytest_devperf.record.caution import CAUTIONS, RunFacts, own_cautions, refusing
 from pytest_devperf.sensor.context import RunContext
 
@@ -163,6 +164,13 @@ def test_few_rounds_are_those_planned_or_cut_off_not_those_saved(
 )
 def test_what_a_run_knows_of_itself_is_told(facts: dict[str, object], caution: str) -> None:
     assert slugs(**facts) == [caution]
+
+
+@pytest.mark.parametrize("quality", ADVICE)
+def test_a_grade_is_told_with_what_to_do_about_it(quality: Quality) -> None:
+    (words,) = own_cautions(context(), RunFacts(quality=quality)).values()
+
+    assert words.endswith(f"the stability target: {ADVICE[quality]}")
 
 
 def test_sensors_of_a_phone_are_told() -> None:

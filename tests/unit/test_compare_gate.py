@@ -144,6 +144,13 @@ def test_another_quota_is_incomparable() -> None:
     assert_never_a_delta(pair(context(cpu_set=half), context(cpu_set=TWO)), "2 CPUs (0-1) in the baseline and 0.5 CPUs")
 
 
+def test_a_lower_cap_names_the_first_policy_whatever_the_hash_seed() -> None:
+    caps = {f"policy{number}": 2_000_000 for number in (0, 2, 10, 4, 7)}
+    lower = {**caps, **{f"policy{number}": 1_000_000 for number in (10, 4, 2)}}
+    found = pair(context(clock_state=ClockState(max_khz=lower)), context(clock_state=ClockState(max_khz=caps)))
+    assert found.cautions["clock-capped"] == "policy2 at most 1000 MHz, 2000 MHz in the baseline"
+
+
 def test_the_same_number_of_cpus_of_another_layout_is_incomparable() -> None:
     siblings = CpuSet(cpus="0-1", usable=2.0, layout="1 core of 2 threads")
     apart = CpuSet(cpus="0,2", usable=2.0, layout="2 cores")

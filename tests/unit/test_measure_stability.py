@@ -45,4 +45,4 @@ def test_the_grade_says_how_far_from_the_target_rounds_are(spread, word) -> None
 
 
 def test_every_grade_but_the_best_says_what_to_do() -> None:
-    assert [bool(ADVICE[word]) for word in ("STABLE", "NOISY", "UNTRUSTWORTHY")] == [False, True, True]
+    assert {word for word, advice in ADVICE.items() if advice} == {"NOISY", "UNTRUSTWORTHY"}

@@ -129,6 +129,29 @@ def test_a_laptop_is_read(laptop: Path) -> None:
 
 
 @needs_linux
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"sys/class/thermal/thermal_zone1/type": "x86_pkg_temp\n", "sys/class/thermal/thermal_zone1/temp": "{}\n"},
+        {"sys/class/hwmon/hwmon1/name": "k10temp\n", "sys/class/hwmon/hwmon1/temp1_input": "{}\n"},
+    ],
+    ids=["zones", "chips"],
+)
+@pytest.mark.parametrize("temps", [(62_000, 88_000), (88_000, 62_000)], ids=["second hotter", "first hotter"])
+def test_of_two_sockets_the_hotter_one_decides(tmp_path: Path, second: dict[str, str], temps: tuple[int, int]) -> None:
+    first = {name.replace("zone1", "zone0").replace("hwmon1", "hwmon0"): text for name, text in second.items()}
+    for files, temp in ((first, temps[0]), (second, temps[1])):
+        plant(tmp_path, {name: text.format(temp) for name, text in files.items()})
+        if any("hwmon" in name for name in files):
+            folder = (tmp_path / next(iter(files))).parent
+            (folder / "temp1_label").write_text("Tctl\n")
+    sensors = LinuxSensors(tmp_path)
+
+    assert sensors.look(quick=False).temp_c == 88.0
+    assert sensors.look(quick=True).temp_c == 88.0
+
+
+@needs_linux
 def test_throttle_counters_are_added_once_per_package_and_core(laptop: Path) -> None:
     assert LinuxSensors(laptop).throttle_count() == 7 + 2 * 5
 

@@ -168,6 +168,21 @@ def test_cooling_devices_are_told_by_name() -> None:
     assert parse_thermalservice(dump(COMMON, cooling=cooling)).cooling == {"fan 1": 100, "modem": 1}
 
 
+def test_of_sensors_of_one_name_the_hottest_counts() -> None:
+    cores = entry(71.0, 0, "CPU") + entry(92.5, 0, "CPU", 2) + entry(70.0, 0, "CPU")
+
+    reading = parse_thermalservice(dump(cores))
+
+    assert reading.temps_c == {"CPU": 92.5}
+    assert reading.temps["CPU"].status == 2
+
+
+def test_of_cooling_devices_of_one_name_the_busiest_counts() -> None:
+    cooling = "".join(f"\tCoolingDevice{{mValue={value}, mType=2, mName=cpu}}\n" for value in (0, 3, 1))
+
+    assert parse_thermalservice(dump(COMMON, cooling=cooling)).cooling == {"cpu": 3}
+
+
 def test_the_older_form_of_thresholds_is_no_cut() -> None:
     text = dump(COMMON).split("Temperature static")[0]
     older = (
