@@ -40,6 +40,9 @@ SHORTEST_NS = 1e-6
 LONGEST_NS = 1e15
 """Longest duration that is believed: 11 days, more than any session takes."""
 
+LONGEST_S = 366 * 86_400.0
+"""Longest wait or budget that can be asked for: a year."""
+
 LARGEST_VALUE = 1e100
 """Largest recorded value that is believed, and one over it the smallest: their squares and ratios are still finite."""
 

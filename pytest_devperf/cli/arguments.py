@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_devperf.cli.output import EXIT_USAGE
+from pytest_devperf.metric import LONGEST_S
 from pytest_devperf.report.plain import encodable
+from pytest_devperf.untrusted import parse_number
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -30,6 +32,18 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and where to read on."""
         self.exit(EXIT_USAGE, f"{self.prog}: {message}: see {self.prog} --help\n")
+
+
+def seconds(text: str) -> float:
+    """Read a time in seconds, from zero to a year.
+
+    Raises:
+        argparse.ArgumentTypeError: It is none.
+    """
+    value = parse_number(text)
+    if value is None or not 0 <= value <= LONGEST_S:
+        raise argparse.ArgumentTypeError("must be a number of seconds, from 0 to a year")
+    return value
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:

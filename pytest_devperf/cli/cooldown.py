@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 
+from pytest_devperf.cli.arguments import seconds
 from pytest_devperf.cli.device import add_target, open_device
 from pytest_devperf.cli.output import say, show_live
 from pytest_devperf.measure.cooldown import CEILING_S, FLOOR_S, Cooling, cool, parse_cooldown
@@ -15,8 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_target(parser, default="auto")
     parser.add_argument("--cooldown", default="auto", metavar="auto|SECONDS|temp=C", help="what is waited for")
-    parser.add_argument("--floor", type=float, default=FLOOR_S, metavar="SECONDS", help="least wait for a plateau")
-    parser.add_argument("--max", type=float, default=CEILING_S, metavar="SECONDS", help="longest wait")
+    parser.add_argument("--floor", type=seconds, default=FLOOR_S, metavar="SECONDS", help="least wait for a plateau")
+    parser.add_argument("--max", type=seconds, default=CEILING_S, metavar="SECONDS", help="longest wait")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,13 +13,13 @@ from pytest_devperf.cli.arguments import add_store
 from pytest_devperf.cli.find import device_shelves, store_at
 from pytest_devperf.cli.output import columns, complain, say
 from pytest_devperf.compare.shift import Shift, shifts
+from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Measurement, Record, Run
 from pytest_devperf.report.header import commit_line, device_line
 from pytest_devperf.report.table import Column, lay_out
 from pytest_devperf.report.units import format_percent, format_value
 from pytest_devperf.store.store import Shelf, Store
-from pytest_devperf.untrusted import printable
 
 _COLUMNS = (
     Column(heading="taken at"),
@@ -68,7 +68,7 @@ def _label(given: str | None, store: Store) -> str:
     labels = sorted({shelf.label for shelf in store.shelves()})
     if len(labels) != 1:
         there = f"there are {', '.join(labels)}" if labels else "the store is empty"
-        raise UsageError(f"{store} holds {len(labels)} labels: name one with --label", there)
+        raise UsageError(f"{store} holds {counted(len(labels), 'label')}: name one with --label", there)
     return labels[0]
 
 
@@ -95,7 +95,7 @@ def _case_id(word: str, runs: Sequence[Run]) -> str:
     near = [word] if word in ids else [case_id for case_id in ids if word in case_id]
     if len(near) == 1:
         return near[0]
-    listed = ", ".join(map(printable, near or ids)) or "no case at all"
+    listed = ", ".join(near or ids) or "no case at all"
     problem = f"{word!r} is part of several cases' ids" if near else f"no case is called {word!r}"
     raise UsageError(problem, f"there are {listed}")
 
@@ -122,7 +122,7 @@ def _lines(points: Sequence[_Point]) -> list[str]:
         )
         for at, point in enumerate(points)
     ]
-    head = f"{printable(newest.record.id)}: {newest.metric.name}, {len(points)} runs of {newest.run.label}"
+    head = f"{newest.record.id}: {newest.metric.name}, {counted(len(points), 'run')} of {newest.run.label}"
     told = [_sentence(shift, points[at], points[at - 1]) for at, shift in by_row.items()]
     return [head, *lay_out(_COLUMNS, rows, columns()), "", *(told or ["no lasting change of level"])]
 

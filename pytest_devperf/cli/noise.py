@@ -1,8 +1,8 @@
-"""Tell how far saved runs of unchanged code stray from one another, and the tolerance that asks for.
+"""Show how far saved runs of unchanged code differ from one another, and the tolerance that asks for.
 
 The runs of LABEL's newest generation are taken for unchanged code: pytest --devperf-save LABEL
---devperf-append adds one. Every run is held against every other by the plugin's rule, as the saved run and
-as the new one, and the run next to it serves as the confirmation.
+--devperf-append adds one. Every run is compared with its neighbours in time by the plugin's rule, as the saved run
+and as the new one, and the run next to it serves as the confirmation.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from pytest_devperf.cli.output import columns, say
 from pytest_devperf.compare.history import newest_generation
 from pytest_devperf.compare.noise import FEWEST, Noise, noise
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.as_noise import render
 from pytest_devperf.report.header import device_line
 
 NEWEST_RUNS = 30
-"""Runs that are held against one another: 30 make 870 pairs per metric, and older ones are of another season."""
+"""Runs that are compared with one another: 30 make 220 pairs of each metric, and older ones are of another season."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,4 +69,4 @@ def _described(runs: Sequence[Run]) -> str:
     times = sorted(each.taken_at for each in runs)
     commits = {each.commit.id for each in runs if each.commit is not None and each.commit.id is not None}
     of = f" of {len(commits)} commits" if len(commits) > 1 else ""
-    return f"{len(runs)} runs{of}, {times[0]} to {times[-1]}"
+    return f"{counted(len(runs), 'run')}{of}, {times[0]} to {times[-1]}"

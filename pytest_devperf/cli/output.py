@@ -7,6 +7,7 @@ import sys
 from typing import TextIO
 
 from pytest_devperf.report.plain import encodable
+from pytest_devperf.untrusted import printable
 
 EXIT_FAILED = 1
 """Something regressed, or nothing was compared."""
@@ -28,7 +29,7 @@ def complain(text: str) -> None:
 def show_live(line: str) -> None:
     """Replace the live line on standard error, if that is a terminal; an empty line takes it away."""
     if sys.stderr.isatty():
-        shown = encodable(line, sys.stderr.encoding)[: columns() - 1]
+        shown = encodable(printable(line), sys.stderr.encoding)[: columns() - 1]
         print(f"\r\x1b[K{shown}", end="", file=sys.stderr, flush=True)
 
 
@@ -45,8 +46,10 @@ def _width_of_pipe() -> int:
 
 
 def _write(text: str, stream: TextIO) -> None:
+    # Stores, files and phones name much of what is printed here: nothing of it may command the terminal.
+    safe = "\n".join(map(printable, text.split("\n")))
     try:
-        print(encodable(text, stream.encoding), file=stream, flush=True)
+        print(encodable(safe, stream.encoding), file=stream, flush=True)
     except BrokenPipeError:
         # What is still buffered goes nowhere, or the interpreter would complain at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -117,7 +117,7 @@ def _of_rounds(
         raise NotSamples("it holds no samples")
     centres, widths = stats.centres_and_widths(rows)
     if not _within(rows, SHORTEST_NS, LONGEST_NS):
-        raise NotSamples("it holds a sample that is absurd, NaN, infinite, zero or negative")
+        raise NotSamples("it holds a sample that is NaN, infinite, zero or negative, or that nothing takes")
     process = source.process[: len(rows)]
     anchors = _anchors(source, len(rows)) if anchor else ()
     ratios = [centre / at for centre, at in zip(centres, anchors, strict=True)] if anchors else []
@@ -144,7 +144,7 @@ def _of_few(measurement: Measurement, source: Measurement | Confirmation) -> Est
     if not rows:
         raise NotSamples("it holds no values")
     if not (_within(rows, SHORTEST_NS, LONGEST_NS) if timed else _within(rows, -LARGEST_VALUE, LARGEST_VALUE)):
-        raise NotSamples("it holds a value that is absurd, NaN or infinite, or a time that is zero or negative")
+        raise NotSamples("it holds a value that is NaN, infinite or absurd, or a time that is zero or negative")
     robust, spread = centre_of_few(rows)
     floors = _starts(source)
     return Estimate(

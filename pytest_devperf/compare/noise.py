@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
 
 from msgspec.structs import replace as with_fields
 
@@ -19,6 +18,11 @@ from pytest_devperf.record.record import Confirmation, Measurement, Record
 
 STEP_PCT = 0.5
 """Recommended tolerances are whole steps: more digits than a spread of a few repetitions has would pretend."""
+
+NEIGHBOURS = 4
+"""Repetitions before and after each one that it is compared with. Up to five repetitions are all compared with one
+another; of more, those far apart in time say less of the noise between two runs, and the work stays in proportion.
+"""
 
 FEWEST = 2
 """Repetitions of which one can be compared with another."""
@@ -43,7 +47,7 @@ class Noise:
     spread_pct: float
     """The repetitions' range, in percent of the centre."""
     comparisons: int
-    """Pairs of repetitions that were held against each other, each once as the saved run and once as the new one."""
+    """Pairs of neighbouring repetitions that were compared, each once as the saved run and once as the new one."""
     suspects: int
     """Of these, how many were beyond the threshold."""
     false_alarms: int
@@ -93,9 +97,10 @@ def recommended(found: Mapping[str, Sequence[Noise]]) -> dict[str, float]:
 def _of_metric(held: Sequence[tuple[Record, Measurement]], policy: Policy) -> Noise:
     centres = [each.robust for _, each in held if each.robust is not None]
     centre = stats.median(centres)
-    judged = [_judged(held, before, now, policy) for before, now in permutations(range(len(held)), 2)]
+    judged = [_judged(held, before, now, policy) for before, now in _pairs(len(held))]
     detectable = [one.change.detectable_pct for one in judged if one.change.detectable_pct is not None]
-    worst_pct = max(100 * abs(after - before) / abs(before) for before, after in permutations(centres, 2))
+    lowest, highest = min(centres), max(centres)
+    worst_pct = max(100 * max(abs(lowest - before), abs(highest - before)) / abs(before) for before in centres)
     least_pct = 100 * tolerance_of(held[0][1], policy)
     beyond = any(one.change.verdict in {"suspect", "regressed", "improved"} for one in judged)
     return Noise(
@@ -114,6 +119,19 @@ def _of_metric(held: Sequence[tuple[Record, Measurement]], policy: Policy) -> No
     )
 
 
+def _pairs(count: int) -> Iterator[tuple[int, int]]:
+    """Pair each repetition with its neighbours: the saved run, then the new one."""
+    for now in range(count):
+        near = range(max(0, now - NEIGHBOURS), min(count, now + NEIGHBOURS + 1))
+        yield from ((before, now) for before in near if before != now)
+
+
+def _next_in_time(count: int, before: int, now: int) -> int | None:
+    """Choose the repetition that confirms: the one next to `now`, the later one first; None if there are but two."""
+    near = (now + 1, now - 1, now + 2, now - 2)
+    return next((place for place in near if place != before and 0 <= place < count), None)
+
+
 def _starts_pct(measurements: Sequence[Measurement]) -> float | None:
     """Pool the variance of process starts within each run, relative to the run's own mean."""
     squares, freedom = 0.0, 0
@@ -130,14 +148,13 @@ def _starts_pct(measurements: Sequence[Measurement]) -> float | None:
 
 
 def _judged(held: Sequence[tuple[Record, Measurement]], before: int, now: int, policy: Policy) -> Judged:
-    """Hold a repetition against another one; the next of the others confirms, where there is one."""
+    """Compare a repetition with another one; the next of the others confirms, if there is one."""
     (before_record, saved), (record, measured) = held[before], held[now]
     identity = record.run_context.anchor
     same_anchor = identity is not None and before_record.run_context.anchor == identity
-    others = [place for place in range(len(held)) if place not in {before, now}]
-    if others:
-        # A confirmation follows closely: the repetition next to it in time, the later one first.
-        again = held[min(others, key=lambda place: (abs(place - now), now - place))][1]
+    following = _next_in_time(len(held), before, now)
+    if following is not None:
+        again = held[following][1]
         confirmation = Confirmation(
             process=again.process, samples_ns=again.samples_ns, samples=again.samples, anchor_ns=again.anchor_ns
         )

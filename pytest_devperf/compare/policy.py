@@ -21,7 +21,10 @@ MEMORY_FLOOR_MIB = 1.0
 """Absolute floor of a memory threshold: allocators and the kernel's page cache move by less."""
 
 
-_TOLERANCE = re.compile(r"(?:(?P<metric>[^=\s]+)=)?(?P<percent>\d+(?:\.\d+)?|\.\d+)\s*%")
+MOST_TOLERANCE_PCT = 100_000.0
+"""Largest tolerance: what became a thousand times slower is reported, whatever the tolerance."""
+
+_TOLERANCE = re.compile(r"(?:(?P<metric>[^=\s]+)=)?(?P<percent>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*%")
 
 
 def parse_tolerance(text: str) -> tuple[str, float]:
@@ -31,12 +34,15 @@ def parse_tolerance(text: str) -> tuple[str, float]:
     (('load', 0.4), ('*', 0.025))
 
     Raises:
-        ValueError: It is spelt otherwise; the percent sign is required.
+        ValueError: It is spelt otherwise (the percent sign is required), or absurdly large.
     """
     match = _TOLERANCE.fullmatch(text.strip())
     if match is None:
         raise ValueError("write X% or METRIC=X%, with the % sign")
-    return match["metric"] or "*", float(match["percent"]) / 100
+    percent = float(match["percent"])
+    if percent > MOST_TOLERANCE_PCT:
+        raise ValueError(f"must be at most {MOST_TOLERANCE_PCT:g}%: a larger one lets everything pass")
+    return match["metric"] or "*", percent / 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

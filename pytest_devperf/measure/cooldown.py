@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_devperf.errors import UsageError
+from pytest_devperf.metric import LONGEST_S
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.target import Clock
 
@@ -86,7 +87,7 @@ def parse_cooldown(text: str) -> Cooldown:
         value = float(number if equals else word)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or value < 0 or (equals and name.strip() != "temp"):
+    if not 0 <= value <= LONGEST_S or (equals and name.strip() != "temp"):
         raise UsageError(
             f"--devperf-cooldown: {text!r} is no cooldown", "say auto, off, a number of seconds, or temp=37"
         )

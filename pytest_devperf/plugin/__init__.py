@@ -80,8 +80,10 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     if wants_measuring(config):
         from pytest_devperf.plugin.begin import begin
+        from pytest_devperf.plugin.rootdir import check_rootdir
 
         check_values(config)
+        check_rootdir(config)
         begin(config)
         return
     check_typed_values(config)

@@ -15,6 +15,7 @@ from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.selection import Location, Scope
 from pytest_devperf.store.file import means_a_file, read_file
+from pytest_devperf.untrusted import printable
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
@@ -246,4 +247,4 @@ def _location(record: Record) -> Location | None:
 
 def _named(device: object) -> str:
     kind, model, fingerprint = (getattr(device, name) for name in ("kind", "model", "fingerprint"))
-    return f"{model or kind} ({fingerprint})"
+    return printable(f"{model or kind} ({fingerprint})")

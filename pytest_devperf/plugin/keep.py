@@ -16,6 +16,7 @@ import pytest
 
 import pytest_devperf
 from pytest_devperf.compare.tally import tally
+from pytest_devperf.english import counted
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.assemble import device_record
 from pytest_devperf.plugin.baseline import store_of
@@ -27,7 +28,7 @@ from pytest_devperf.record.record import DeviceRecord, Document, Record, Run
 from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.sensor.summary import summarise
 from pytest_devperf.store.commit import read_commit
-from pytest_devperf.store.generation import save_run
+from pytest_devperf.store.generation import generation_for
 from pytest_devperf.store.writing import write_file
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ class Keeper:
         finished, unfinished = sum(len(run.cases) for run in runs), sum(len(run.unfinished) for run in runs)
         if unfinished:
             self._messages.append(
-                f"{words_for(name)} got {finished} of {finished + unfinished} cases: the others were not finished"
+                f"{words_for(name)} got {finished} of {counted(finished + unfinished, 'case')}: "
+                "the session was ended before the others"
             )
 
     def report(self, ledger: Ledger) -> Report:
@@ -140,7 +142,7 @@ class Keeper:
         compared_with = self._options.compare or self._options.against
         if unfinished and self._options.save is not None:
             messages.append(
-                f"NOT SAVED as {self._options.save}: {unfinished} cases were not finished, "
+                f"NOT SAVED as {self._options.save}: {counted(unfinished, 'case')} did not finish, "
                 "and a run with gaps would be a worse baseline than the old one"
             )
         return Report(
@@ -207,9 +209,12 @@ class Keeper:
             if not any(record.outcome == "passed" for record in cases):
                 self._messages.append(f"NOT SAVED as {label}: no case passed, and an empty run is no baseline")
                 continue
-            kept = msgspec.structs.replace(run, label=label, cases=cases)
+            generation = generation_for(
+                store, run.device.fingerprint, label, append=self._options.append, taken_at=self._taken_at
+            )
+            kept = msgspec.structs.replace(run, label=label, generation=generation, cases=cases)
             self._tell_left_behind(store, kept)
-            path = _typed(save_run(store, kept, append=self._options.append), Path(self._config.invocation_params.dir))
+            path = _typed(store.save(kept), Path(self._config.invocation_params.dir))
             refusals = {
                 slug
                 for record in cases

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_devperf.plugin.parse import (
     parse_bool,
+    parse_budget,
     parse_choice,
     parse_cooldown,
     parse_count,
@@ -24,6 +25,7 @@ from pytest_devperf.plugin.parse import (
     parse_positive,
     parse_repetitions,
     parse_seconds,
+    parse_seed,
     parse_tolerance,
 )
 
@@ -92,7 +94,7 @@ PLAN_ROWS: tuple[Row, ...] = (
     Row("min_rounds", "rounds before convergence may stop (default: 5)", parse_count, metavar="N"),
     Row("iterations", "iterations per round (default: 30)", parse_count, metavar="N"),
     Row("warmup", "unrecorded iterations after each process start (default: 3)", parse_not_negative, metavar="N"),
-    Row("max_time", "budget of one case, confirmations apart (default: 60)", parse_positive, metavar="SECONDS"),
+    Row("max_time", "budget of one case, confirmations apart (default: 60)", parse_budget, metavar="SECONDS"),
     Row(
         "cooldown",
         "wait before each pass: auto, off, seconds, or temp=C (default: auto)",
@@ -122,7 +124,7 @@ PLAN_ROWS: tuple[Row, ...] = (
         parse_choice("interleaved", "sequential"),
         metavar="interleaved|sequential",
     ),
-    Row("seed", "seed of the order of cases (default: drawn and printed)", parse_not_negative, metavar="N"),
+    Row("seed", "seed of the order of cases (default: drawn and printed)", parse_seed, metavar="N"),
 )
 """Options that are fields of the plan; a marker may name any of them but the session's own."""
 

@@ -5,6 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from pytest_devperf.metric import LONGEST_S
+from pytest_devperf.untrusted import parse_whole
+
+MOST_COUNT = 10_000_000
+"""Most rounds, iterations or process starts: their samples fill 80 MB, and even calls of 100 ns take days."""
+
+MOST_SEED = 10**18 - 1
+"""Largest seed: 18 digits can still be typed again."""
+
+LARGEST = 1e9
+"""Largest number of degrees or percent: beyond it a check would be switched off without a word."""
+
 
 def parse_count(text: str) -> int:
     """Read a whole number of at least one."""
@@ -25,11 +37,24 @@ def parse_not_negative(text: str) -> int:
     return _whole(text, 0)
 
 
+def parse_seed(text: str) -> int:
+    """Read a whole number of at least zero and at most 18 digits."""
+    return _whole(text, 0, MOST_SEED)
+
+
 def parse_seconds(text: str) -> float:
-    """Read a time in seconds, zero or more and finite."""
+    """Read a time in seconds, from zero to a year."""
     value = _number(text)
-    if not 0 <= value < math.inf:
-        raise ValueError("must be a number of seconds, 0 or more")
+    if not 0 <= value <= LONGEST_S:
+        raise ValueError("must be a number of seconds, from 0 to a year")
+    return value
+
+
+def parse_budget(text: str) -> float:
+    """Read a time in seconds, above zero and up to a year."""
+    value = _number(text)
+    if not 0 < value <= LONGEST_S:
+        raise ValueError("must be a number above 0 (seconds, up to a year)")
     return value
 
 
@@ -42,10 +67,10 @@ def parse_fraction(text: str) -> float:
 
 
 def parse_positive(text: str) -> float:
-    """Read a positive finite number."""
+    """Read a positive number that is no accident."""
     value = _number(text)
-    if not 0 < value < math.inf:
-        raise ValueError("must be a number above 0")
+    if not 0 < value <= LARGEST:
+        raise ValueError(f"must be a number above 0, up to {LARGEST:g}")
     return value
 
 
@@ -97,12 +122,12 @@ def parse_tolerance(text: str) -> tuple[str, float]:
     return parse(text)
 
 
-def _whole(text: str, least: int) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = least - 1
-    if value < least:
+def _whole(text: str, least: int, most: int = MOST_COUNT) -> int:
+    word = text.strip()
+    value = parse_whole(word)
+    if (value is not None and value > most) or (value is None and word.isdigit()):
+        raise ValueError(f"must be a whole number of at most {most}")
+    if value is None or value < least:
         raise ValueError(f"must be a whole number of at least {least}")
     return value
 

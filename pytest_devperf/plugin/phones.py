@@ -50,8 +50,6 @@ class Phone:
     unit: int
     """Which simulated unit it is; 1 for a real phone."""
     device: Device
-    warning: str | None = None
-    """What a user has to know about a simulated one."""
 
 
 class SentCase(msgspec.Struct, kw_only=True):
@@ -142,8 +140,7 @@ class Controller(Campaign):
             )
             for phone in self.phones
         )
-        warnings = dict.fromkeys(phone.warning for phone in self.phones if phone.warning is not None)
-        header = as_text.header_lines(Report(runs=runs, messages=tuple(warnings)))
+        header = as_text.header_lines(Report(runs=runs))
         return [*header, f"devperf plan: {settings_line(settings_of(self.plan))}"]
 
     @pytest.hookimpl(optionalhook=True)
@@ -320,7 +317,7 @@ def _simulated(options: Options, workers: int) -> Iterator[Phone]:
                 target = AndroidTarget(
                     serial=phone.serial, server_port=phone.server_port, identity=options.identity or "unit"
                 )
-                yield Phone(spec=options.target, unit=unit, device=target.device, warning=phone.warning)
+                yield Phone(spec=options.target, unit=unit, device=target.device)
 
 
 def for_worker(options: Options, workerinput: dict[str, Any]) -> Options:

@@ -132,7 +132,7 @@ class Screen:
         if reporter is not None:
             with self._uncaptured():
                 reporter.ensure_newline()
-                reporter.write_line(f"devperf: {sentence}")
+                reporter.write_line(printable(f"devperf: {sentence}"))
                 reporter.flush()  # whoever reads it through a pipe has to act now
             self._show()
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from pytest_devperf.case.plan import PLAN_UNITS, Plan
+from pytest_devperf.english import counted
 from pytest_devperf.errors import StoreError
 from pytest_devperf.record.record import SCHEMA, Confirmation, DeviceRecord, Document, Measurement, Run
 from pytest_devperf.untrusted import excerpt, is_lfs_pointer, shown
@@ -213,11 +214,11 @@ def _row_flaws(held: Measurement | Confirmation) -> Iterator[str]:
     if rows is None:
         return
     if len(rows) != len(held.process):
-        yield f"has {len(rows)} rows of samples but {len(held.process)} process starts"
+        yield f"has {counted(len(rows), 'row')} of samples but {counted(len(held.process), 'process start')}"
     for key in ("cpu_ns", "anchor_ns"):
         found = getattr(held, key, ())
         if found and len(found) != len(rows):
-            yield f"has {len(rows)} rows of samples but {len(found)} values of {key}"
+            yield f"has {counted(len(rows), 'row')} of samples but {counted(len(found), 'value')} of {key}"
 
 
 def _positive(held: Measurement | Confirmation) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_devperf.compare.noise import FEWEST, Noise, recommended
+from pytest_devperf.compare.noise import FEWEST, NEIGHBOURS, Noise, recommended
 from pytest_devperf.compare.words import BLIND_PERCENT
+from pytest_devperf.english import counted
 from pytest_devperf.report.table import Column, Row, lay_out, wrapped
 from pytest_devperf.report.units import format_percent, format_value
+from pytest_devperf.untrusted import printable
 
 COLUMNS = (
     Column(heading="case"),
@@ -39,7 +41,7 @@ def render(noises: Mapping[str, Sequence[Noise]], *, width: int = 80) -> str:
     lines = lay_out(COLUMNS, rows, width)
     told = [_alarms(every), *_blind(every)]
     lines += ["", *(part for line in told for part in wrapped(line, width, indent="    "))]
-    return "\n".join((*lines, "", "for the ini file:", ini_line(noises)))
+    return "\n".join((*lines, "", "for the ini file:", printable(ini_line(noises))))
 
 
 def ini_line(noises: Mapping[str, Sequence[Noise]]) -> str:
@@ -78,9 +80,10 @@ def _alarms(every: Sequence[Noise]) -> str:
     rate = f" ({100 * alarms / comparisons:.1f} %)" if comparisons else ""
     enough = repetitions > FEWEST
     confirmed = "and a third one confirmed" if enough else "and nothing could confirm a suspect: take three or more"
+    others = "every other" if repetitions <= NEIGHBOURS + 1 else f"the {NEIGHBOURS} before and after it"
     return (
-        f"false alarms: {alarms} of {comparisons} comparisons{rate}; each of {repetitions} repetitions was held "
-        f"against every other as if that had been saved, {confirmed}"
+        f"false alarms: {alarms} of {counted(comparisons, 'comparison')}{rate}; each of {repetitions} repetitions was "
+        f"compared with {others} as if that had been saved, {confirmed}"
     )
 
 
@@ -90,6 +93,6 @@ def _blind(every: Sequence[Noise]) -> list[str]:
     if not blind:
         return []
     return [
-        f"blind: {blind} of {len(every)} metrics would hide a change of {BLIND_PERCENT:g} %: "
-        "a quieter device, more process starts or more saved runs (--devperf-append) see less"
+        f"blind: {blind} of {counted(len(every), 'metric')} would hide a change of {BLIND_PERCENT:g} %: "
+        "smaller changes show on a quieter device, with more process starts or more saved runs (--devperf-append)"
     ]

@@ -149,7 +149,7 @@ def _odds(report: Report) -> list[str]:
     if unseen:
         lines.append(
             f"blind: {unseen} verdict{'s' if unseen > 1 else ''} 'within noise' could not have seen a change of "
-            f"{BLIND_PERCENT:g} %: a quieter device or more saved runs (--devperf-append) see less"
+            f"{BLIND_PERCENT:g} %: smaller changes show on a quieter device, or with more saved runs (--devperf-append)"
         )
     if report.expected_false_alarms is not None and report.compared:
         lines.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_devperf.english import counted
 from pytest_devperf.record.record import Measurement, Record
 from pytest_devperf.report.row import COMPARED, compared_rows
 from pytest_devperf.report.table import lay_out
@@ -17,7 +18,7 @@ def stable_lines(record: Record) -> tuple[str, ...]:
     if stable is None:
         return ()
     ended = "converged" if stable.converged else "not converged"
-    rounds = f"{stable.rounds_run} rounds x {stable.iters_per_round} iterations"
+    rounds = f"{counted(stable.rounds_run, 'round')} x {counted(stable.iters_per_round, 'iteration')}"
     spread = "unknown" if stable.round_cov is None else format_percent(100 * stable.round_cov)
     first = f"robust {format_time(stable.robust_latency_ms)}, round CoV {spread}, {stable.quality}, {rounds}, {ended}"
     unit, size = scale_for(stable.robust_latency_ms, "ms")
@@ -80,5 +81,5 @@ def failure_text(record: Record, width: int = 80) -> str:
         lines += ["", *told]
     runs = len(comparison.baseline_runs)
     if runs:
-        lines += ["", f"baseline: {runs} run{'s' if runs > 1 else ''} ({', '.join(comparison.baseline_runs)})"]
+        lines += ["", printable(f"baseline: {counted(runs, 'run')} ({', '.join(comparison.baseline_runs)})")]
     return "\n".join(lines)

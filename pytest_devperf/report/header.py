@@ -62,7 +62,7 @@ def device_line(device: DeviceRecord | Device) -> str:
     facts = [
         device.soc if device.soc and device.soc != name else None,
         device.abi,
-        f"{device.cores} cores" if device.cores else None,
+        counted(device.cores, "core") if device.cores else None,
         f"{device.memory_gib} GiB" if device.memory_gib else None,
         device.fingerprint,
     ]

@@ -1,15 +1,21 @@
-"""One command that runs on a simulated phone for real: its pipes and its end."""
+"""One command that runs for real: its process, its pipes, its end."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-import signal
 import socket
+import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
 
-from pytest_devperf.simphone.system import System
+SIGHUP = 1
+"""What a command gets when the one who asked for it has gone; `signal.SIGHUP` is missing on Windows."""
+
+POLL_S = 0.002
+"""How often an ending process is asked whether it has ended: its pipes are closed already, so it is soon."""
 
 
 class Command:
@@ -18,47 +24,47 @@ class Command:
     Its stdin is a socket and its outputs are pipes: a phone's daemon gives it a socket for stdin, too.
     """
 
-    def __init__(self, system: System, pid: int, ended: asyncio.Future[int], stdin: asyncio.StreamWriter) -> None:
-        self.pid = pid
-        """Its number on the phone."""
+    def __init__(self, process: subprocess.Popen[bytes], stdin: asyncio.StreamWriter) -> None:
+        self.process = process
         self.stdin = stdin
-        self._system = system
-        self._ended = ended
         self._pipes: list[asyncio.ReadTransport] = []
 
     @classmethod
     async def start(
-        cls, system: System, words: Sequence[str], *, environment: Mapping[str, str], cwd: str, joined: bool
+        cls, words: Sequence[str], *, cwd: Path, environment: Mapping[str, str], joined: bool
     ) -> tuple[Command, list[asyncio.StreamReader]]:
         """Start it.
 
         Args:
-            system: The phone it runs on.
             words: The program and its arguments.
-            environment: All of its environment.
             cwd: Its folder.
+            environment: All of its environment.
             joined: Whether its errors go where its output goes.
 
         Returns:
             The command, and its outputs: one, or output and errors.
         """
         ours, theirs = socket.socketpair()
-        pipes = [os.pipe() for _ in range(1 if joined else 2)]
-        files = [theirs.fileno(), *(write for _read, write in pipes)]
-        try:
-            pid, ended = await system.run(words, files, environment=environment, cwd=cwd)
-        except BaseException:
-            ours.close()
-            for read, _write in pipes:
-                os.close(read)
-            raise
-        finally:
-            theirs.close()
-            for _read, write in pipes:
-                os.close(write)
+        with theirs:
+            process = subprocess.Popen(  # noqa: ASYNC220 - a few milliseconds, and asyncio lends no pipes
+                words,
+                stdin=theirs.fileno(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if joined else subprocess.PIPE,
+                cwd=cwd,
+                env=environment,
+                bufsize=0,
+                start_new_session=True,
+            )
         _unused, stdin = await asyncio.open_connection(sock=ours)
-        command = cls(system, pid, ended, stdin)
-        return command, [await command._reader(read) for read, _write in pipes]
+        command = cls(process, stdin)
+        files = [file for file in (process.stdout, process.stderr) if file is not None]
+        return command, [await command._reader(file) for file in files]
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.process.pid
 
     def end_input(self) -> None:
         """Let it read the end of its stdin."""
@@ -68,16 +74,15 @@ class Command:
 
     async def wait(self) -> int:
         """Wait for its end; a signal reads 128 and its number, as a shell tells it."""
-        return await asyncio.shield(self._ended)
-
-    def kill(self, number: int) -> None:
-        """Send it a signal, if it has not ended."""
-        if not self._ended.done():
-            self._system.kill(self.pid, number)
+        while (code := self.process.poll()) is None:  # noqa: ASYNC110 - nothing tells of an end but asking
+            await asyncio.sleep(POLL_S)
+        return 128 - code if code < 0 else code & 0xFF
 
     def hang_up(self) -> None:
         """Tell it that its asker has gone; like on a phone only the shell itself is told."""
-        self.kill(signal.SIGHUP)
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, SIGHUP)
 
     def close(self) -> None:
         """Let go of its pipes; it may go on without them."""
@@ -85,10 +90,9 @@ class Command:
         for pipe in self._pipes:
             pipe.close()
 
-    async def _reader(self, handle: int) -> asyncio.StreamReader:
+    async def _reader(self, file: IO[bytes]) -> asyncio.StreamReader:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(loop=loop)
-        file = os.fdopen(handle, "rb", buffering=0)
         pipe, _protocol = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader, loop=loop), file)
         self._pipes.append(pipe)
         return reader

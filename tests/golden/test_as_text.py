@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hostile import ESCAPES, hostile, is_harmless
 from msgspec.structs import replace
 
 from pytest_devperf.case.plan import Plan
+from pytest_devperf.compare.noise import noise
+from pytest_devperf.compare.policy import Policy
 from pytest_devperf.metric import Metric, memory_metric, time_metric
 from pytest_devperf.record.measurement import derive, few_measurement, stable_of
 from pytest_devperf.record.record import (
@@ -19,6 +22,7 @@ from pytest_devperf.record.record import (
     SkippedMethod,
     WorkloadRecord,
 )
+from pytest_devperf.report.as_noise import render as render_noise
 from pytest_devperf.report.as_text import failure_text, header_lines, render
 from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.sensor.context import ClockState, RunContext
@@ -198,6 +202,23 @@ def test_two_devices_are_told_apart(golden):
     host = replace(RUN, cases=CASES[2:3], missing=())
 
     golden("tests/golden/two_devices.txt", render(Report(runs=(host, phone), compared_with="main"), width=100) + "\n")
+
+
+@pytest.mark.parametrize("width", [200, 80, 40])
+def test_no_text_of_a_run_commands_the_terminal(width):
+    run = hostile(replace(RUN, run_context=WARM, cases=tuple(replace(each, sweep="sizes") for each in CASES)))
+    texts = [
+        render(
+            Report(runs=(run, run), compared_with=ESCAPES, messages=(ESCAPES,), closing=(ESCAPES,)),
+            width=width,
+            verbosity=1,
+        ),
+        "\n".join(header_lines(Report(runs=(run,), compared_with=ESCAPES, messages=(ESCAPES,)))),
+        *(failure_text(each, width) for each in run.cases),
+        render_noise({each.id: noise((each, each, each), Policy()) for each in run.cases}, width=width),
+    ]
+
+    assert all(map(is_harmless, texts))
 
 
 def test_the_header_names_device_state_and_plan(golden):

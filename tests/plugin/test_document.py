@@ -182,7 +182,7 @@ def test_a_run_that_is_broken_off_writes_what_there_is_and_says_what_is_not(suit
     (written,) = suite.document()["runs"]
     assert [case["id"] for case in written["cases"]] == ["test_it.py::test_b"]
     assert written["unfinished"] == ["test_it.py::test_a", "test_it.py::test_c"]
-    assert "run.json got 1 of 3 cases: the others were not finished" in result.stdout.str()
+    assert "run.json got 1 of 3 cases: the session was ended before the others" in result.stdout.str()
 
 
 def test_a_run_that_is_broken_off_in_its_last_case_says_that_it_saved_nothing(suite: Suite) -> None:

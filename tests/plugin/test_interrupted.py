@@ -74,7 +74,7 @@ def test_ctrl_c_leaves_a_document_of_the_cases_that_were_finished(suite: Suite) 
     _, output, _ = _interrupted(suite, "1", signal.SIGINT, "--devperf-json=run.json", "--devperf-order=sequential")
     assert list(suite.cases()) == ["test_it.py::test_first"]
     assert suite.document()["runs"][0]["unfinished"] == ["test_it.py::test_waits"]
-    assert "run.json got 1 of 2 cases: the others were not finished" in output
+    assert "run.json got 1 of 2 cases: the session was ended before the others" in output
 
 
 def test_a_baseline_outlives_an_interrupted_save(suite: Suite) -> None:

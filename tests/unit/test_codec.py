@@ -273,8 +273,8 @@ def test_a_wrong_type_is_damage_with_its_place(key, value, place):
 @pytest.mark.parametrize(
     ("measured", "words"),
     [
-        ({"process": (0,)}, "2 rows of samples but 1 process starts"),
-        ({"anchor_ns": (5.0,)}, "2 rows of samples but 1 values of anchor_ns"),
+        ({"process": (0,)}, "2 rows of samples but 1 process start"),
+        ({"anchor_ns": (5.0,)}, "2 rows of samples but 1 value of anchor_ns"),
         ({"cpu_ns": (5, 6, 7)}, "2 rows of samples but 3 values of cpu_ns"),
         ({"confirmation": NARROW}, "2 rows of samples but 1 process"),
         ({"against": NARROW}, "2 rows of samples but 1 process"),

@@ -36,7 +36,9 @@ def test_a_process_is_held_to_a_cpu_and_let_go_again() -> None:
     assert psutil.Process().cpu_affinity() == before
 
 
-@pytest.mark.parametrize("spec", ["9999", "fast", "3-"])
+@pytest.mark.parametrize(
+    "spec", ["9999", "fast", "3-", "5-3", "0-30000000", "0-99999999999999999999", "0," * 9000 + "0"]
+)
 def test_cpus_that_are_not_there_are_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="--devperf-affinity"):
         hold_to_cpus(spec)

@@ -99,8 +99,8 @@ int64_t anchor_ns(void) {
     return spent;
 }
 
-static double factor_of(const char *variable) {
-    const char *text = getenv(variable);
+double slowdown(void) {
+    const char *text = getenv("DEVPERF_SIM_SLOWDOWN");
     char line[64] = "";
     if (text != NULL && *text == '/') {
         FILE *file = fopen(text, "re");
@@ -113,6 +113,3 @@ static double factor_of(const char *variable) {
     double factor = strtod(text, NULL);
     return factor > 0 ? factor : 1.0;
 }
-
-double slowdown(void) { return factor_of("DEVPERF_SIM_SLOWDOWN"); }
-double clock_slowdown(void) { return factor_of("DEVPERF_SIM_CLOCKS"); }

@@ -1,0 +1,37 @@
+"""Runs in which every text that a file may choose commands the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pytest_devperf.record.record import Run
+
+ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\r"
+"""Clears the screen, sets a title, colours by an 8-bit code, turns the direction of writing, overwrites a line."""
+
+FIXED = frozenset(
+    {"outcome", "better", "kind", "verdict", "quality", "unit", "taken_at", "generation", "stop", "suite"}
+)
+"""Keys whose values are words of ours, or decide how a value is shown."""
+
+
+def hostile(run: Run) -> Run:
+    """Put escapes into every free text of a run: ids, labels, names of metrics, reasons, facts, the device."""
+    return msgspec.convert(_hostile(msgspec.to_builtins(run)), Run)
+
+
+def _hostile(value: Any, key: str = "") -> Any:
+    if isinstance(value, str):
+        return value if key in FIXED else f"{value}{ESCAPES}"
+    if isinstance(value, dict):
+        return {name: _hostile(each, name) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_hostile(each, key) for each in value]
+    return value
+
+
+def is_harmless(text: str) -> bool:
+    """Tell whether a text holds nothing but what shows, and line breaks."""
+    return all(line.isprintable() for line in text.split("\n"))
