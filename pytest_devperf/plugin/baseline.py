@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -213,21 +213,33 @@ class Baselines:
             suite: The suite asked for.
             scope: What the command line lets the session collect.
         """
-        suites = {"quick", suite}
         found = []
-        for known in self._by_device.values():
-            own = [baseline for baseline in known.values() if baseline.same_device]
+        for own in self._own(suite):
             ids = tuple(
                 each.case_id
                 for each in own
                 if each.case_id not in selected
-                and each.runs[0].record.suite in suites
                 and scope.holds(_location(each.runs[0].record))
                 and not self._left_out_by_app(each, selected)
             )
             if ids:
                 found.append(Missing(device=own[0].device, cases=ids))
         return found
+
+    def cases(self, suite: Suite) -> set[str]:
+        """Collect the ids of all cases of the baselines, on any device.
+
+        Args:
+            suite: The suite asked for.
+        """
+        return {each.case_id for own in self._own(suite) for each in own}
+
+    def _own(self, suite: Suite) -> Iterator[list[Baseline]]:
+        """Give the cases of each device's baseline that belong to a suite."""
+        for known in self._by_device.values():
+            yield [
+                each for each in known.values() if each.same_device and each.runs[0].record.suite in {"quick", suite}
+            ]
 
     def _left_out_by_app(self, baseline: Baseline, selected: Collection[str]) -> bool:
         """Tell whether `--devperf-only` had an app leave a case out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,17 +51,25 @@ class Collected:
     def missing(
         self, baselines: Baselines, selected: Collection[str], suite: Suite, *, always: bool
     ) -> Sequence[Missing]:
-        """Find the cases of the baselines that this command could have measured and did not select.
+        """Find the cases of the baselines that this command could have measured and did not.
 
         Args:
             baselines: What the session compares with.
             selected: Ids of the selected cases.
             suite: The suite asked for.
-            always: Whether they count although the user deselected every case there is.
+            always: Whether cases count that the user deselected.
         """
         missing = baselines.missing(selected, suite, scope_of(self._config))
-        if selected or not self.narrowed or always:
+        if not self.narrowed or always:
             return missing
+        if selected:
+            vanished = ((each, tuple(case for case in each.cases if not self._holds(case))) for each in missing)
+            return [replace(each, cases=cases) for each, cases in vanished if cases]
         collected = self.ids or set()
-        vanished = collected.isdisjoint(case for each in missing for case in each.cases)
-        return missing if vanished and not self._only_failed else ()
+        none_left = collected.isdisjoint(case for each in missing for case in each.cases)
+        return missing if none_left and not self._only_failed else ()
+
+    def _holds(self, case_id: str) -> bool:
+        """Tell whether a case was there to be selected, an app's by its test."""
+        ids = self.ids or set()
+        return self._only_failed or case_id in ids or any(case_id.startswith(f"{host}[") for host in ids)

@@ -46,13 +46,10 @@ class Gate:
     def close(self, session: pytest.Session, baselines: Baselines) -> None:
         """Keep what was measured, and fail the session if a gate did not hold."""
         options = self._options
-        missing = self._collected.missing(
-            baselines,
-            {entry.case.id for entry in self._ledger},
-            self._suite,
-            always=options.fail_on_missing is True,
-        )
-        self._keeper.keep(self._ledger, missing)
+        selected = {entry.case.id for entry in self._ledger}
+        missing = self._collected.missing(baselines, selected, self._suite, always=options.fail_on_missing is True)
+        accounted = selected.union(*(each.cases for each in missing))
+        self._keeper.keep(self._ledger, missing, unselected=len(baselines.cases(self._suite) - accounted))
         strict = not self._collected.narrowed if options.fail_on_missing is None else options.fail_on_missing
         failures = (
             strict and bool(missing),

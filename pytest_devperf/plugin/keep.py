@@ -82,9 +82,17 @@ class Keeper:
                     f"--devperf-json={self._options.json} {what}: name a file in a folder that exists"
                 )
 
-    def keep(self, ledger: Ledger, missing: Sequence[Missing]) -> None:
-        """Save the session's runs and write its document; what fails is told and fails the run."""
+    def keep(self, ledger: Ledger, missing: Sequence[Missing], *, unselected: int = 0) -> None:
+        """Save the session's runs and write its document; an error is reported and fails the session.
+
+        Args:
+            ledger: The session's cases.
+            missing: Cases of the baselines that were not measured.
+            unselected: How many of the baselines' cases the command did not select.
+        """
         self.missing = missing
+        if unselected:
+            self._messages.append(f"not selected: {counted(unselected, 'case')} of {self._options.compare}")
         runs = self._runs(ledger)
         try:
             if self._options.save is not None:

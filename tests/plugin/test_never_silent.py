@@ -119,10 +119,21 @@ def test_no_case_that_meets_its_baseline_fails_even_where_missing_ones_may_pass(
 
 def test_cases_that_the_user_deselected_are_no_missing_ones(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
-    result = two_cases.run(COMPARE, "-k", "fast")
-    assert result.ret == 0
-    named = two_cases.run(COMPARE, "test_two.py::test_fast")
-    assert named.ret == 0
+    for words in (["-k", "fast"], ["--deselect=test_two.py::test_slow"], ["test_two.py::test_fast"]):
+        result = two_cases.run(COMPARE, *words)
+        assert result.ret == 0
+        assert two_cases.last_line(result) == "devperf: 1 within noise; compared with base"
+        assert "not selected: 1 case of base" in result.outlines
+        assert not [line for line in result.outlines if "test_slow" in line]
+
+
+def test_a_renamed_case_is_missing_beside_deselected_ones(two_cases: Suite) -> None:
+    two_cases.run("--devperf-save=base")
+    source = two_cases.path / "test_two.py"
+    source.write_text(source.read_text().replace("test_slow", "test_renamed"))
+    result = two_cases.run(COMPARE, "-k", "renamed")
+    assert two_cases.last_line(result).startswith("devperf: 1 MISSING, 1 NEW; ")
+    result.stdout.fnmatch_lines(["MISSING test_two.py::test_slow: *", "not selected: 1 case of base"])
 
 
 def test_deselected_cases_fail_the_run_where_the_user_asks_for_that(two_cases: Suite) -> None:

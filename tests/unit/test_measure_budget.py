@@ -32,3 +32,23 @@ def test_the_fewest_rounds_that_fit_exactly_are_taken() -> None:
 def test_starts_are_paid_for_first() -> None:
     cost = Cost(iteration_s=0.1, start_s=10.0)
     assert fit(cost, **PLANNED, judged=False).rounds == 10
+
+
+def test_iterations_are_cut_to_what_fits_beside_the_rests() -> None:
+    cost = Cost(iteration_s=0.5, round_s=1.0)
+    assert fit(cost, **{**PLANNED, "fixed": False}, judged=False) == Fit(rounds=12, iterations=8)
+
+
+def test_the_fewest_iterations_are_enough() -> None:
+    assert fit(Cost(iteration_s=1.0), **{**PLANNED, "fixed": False}, judged=False) == Fit(rounds=12, iterations=5)
+
+
+def test_a_plan_that_fits_exactly_stays() -> None:
+    assert fit(Cost(iteration_s=0.0, round_s=5.0), **PLANNED, judged=False) == Fit(rounds=12, iterations=30)
+
+
+def test_nothing_fits_if_the_starts_alone_take_too_long() -> None:
+    free = Cost(iteration_s=0.0, start_s=30.0)
+    assert fit(free, **PLANNED, judged=False) == Fit(rounds=0, iterations=30, needs_s=90.0)
+    short = Cost(iteration_s=0.0, round_s=0.5, start_s=1.0)
+    assert fit(short, **{**PLANNED, "max_time_s": 5.0}, judged=False) == Fit(rounds=4, iterations=30)

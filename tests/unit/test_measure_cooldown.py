@@ -37,14 +37,16 @@ def wait(
     kind: str = "android",
     throttled: Callable[[float], bool | None] = lambda _: False,
     refresh_s: float = 0.0,
+    from_s: float = 0.0,
     **bounds: float,
 ) -> list[Cooling]:
     """Wait on a device whose temperature is a function of the time, read from a thermometer that refreshes."""
-    clock = Tape()
+    clock = Tape(now=round(from_s * 1e9))
 
     def look() -> Context:
-        read_s = clock.now_s // refresh_s * refresh_s if refresh_s else clock.now_s
-        return Context(at_ns=clock.now, temp_c=temp_c(read_s), throttled=throttled(clock.now_s), charging=True)
+        now_s = clock.now_s - from_s
+        read_s = now_s // refresh_s * refresh_s if refresh_s else now_s
+        return Context(at_ns=clock.now, temp_c=temp_c(read_s), throttled=throttled(now_s), charging=True)
 
     return list(cool(look, clock, mode=parse_cooldown(mode), kind=kind, **bounds))
 
@@ -154,9 +156,46 @@ def test_unknown_throttling_is_not_throttling() -> None:
 
 @pytest.mark.parametrize("kind", ["host", "android"])
 def test_seconds_are_waited_whatever_the_temperature_does(kind) -> None:
-    steps = wait(falling, mode="12", kind=kind)
+    steps = wait(falling, mode="12", kind=kind, from_s=1000.0)
     assert [step.waited_s for step in steps] == [0, 5, 10, 12]
     assert [step.left_s for step in steps] == [12, 7, 2, 0]
+    assert [(step.settled, step.timed_out, step.done) for step in steps] == [
+        *[(False, False, False)] * 3,
+        (True, False, True),
+    ]
+
+
+def test_when_a_wait_begins_changes_nothing() -> None:
+    assert wait(falling, from_s=5000.0) == wait(falling)
+
+
+def test_a_temperature_that_is_just_reached_is_enough() -> None:
+    assert [step.settled for step in wait(lambda _: 37.0, mode="temp=37")] == [True]
+
+
+def test_no_second_is_a_wait_of_none() -> None:
+    assert [(step.waited_s, step.done) for step in wait(falling, mode="0")] == [(0.0, True)]
+
+
+def test_two_looks_make_a_slope_per_minute() -> None:
+    slopes = [step.slope_c_per_min for step in wait(lambda at_s: 40 - at_s / 10, ceiling_s=10.0)]
+    assert slopes == [None, pytest.approx(-6.0), pytest.approx(-6.0)]
+
+
+@pytest.mark.parametrize(("fall_c_per_min", "settles"), [(0.201, False), (0.199, True)])
+def test_a_fall_of_more_than_two_tenths_in_a_minute_is_no_plateau(fall_c_per_min, settles) -> None:
+    last = wait(lambda at_s: 40 - fall_c_per_min * at_s / 60, ceiling_s=200.0)[-1]
+    assert last.timed_out == (not settles)
+
+
+def test_a_look_tells_whether_the_device_throttles() -> None:
+    assert [step.throttled for step in wait(falling, kind="host", throttled=lambda at_s: at_s < 3)] == [True, False]
+
+
+@pytest.mark.parametrize("text", ["heat=3", "3=temp", "temp=3=4"])
+def test_the_message_names_what_was_said(text) -> None:
+    with pytest.raises(UsageError, match=f"--devperf-cooldown: '{text}' is no cooldown"):
+        parse_cooldown(text)
 
 
 def test_a_temperature_is_waited_for() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import CaseError
-from pytest_devperf.measure.loop import enough, run_start
-from pytest_devperf.measure.round import Share
+from pytest_devperf.measure.loop import enough, run_start, tidy
+from pytest_devperf.measure.round import Round, Share, Stretch
 from pytest_devperf.measure.warmup import seen_step
 from pytest_devperf.target.target import Memory, Witness
 
@@ -87,6 +87,11 @@ class Watched(Device):
         return self.seen
 
 
+@dataclass
+class WatchedTool(Tool, Watched):
+    """A tool whose bursts were watched."""
+
+
 PLAN = Plan(warmup=3)
 SHARE = Share(process=0, rounds=4, total_rounds=12, processes=3, iterations=30, inner_loops=1)
 
@@ -135,9 +140,29 @@ def test_each_round_is_told_as_it_is_kept() -> None:
 
 
 def test_a_rounds_witness_is_kept_with_it() -> None:
-    seen = Witness(cpu_ns=5, wall_ns=7, waited_ns=1, slept=True, throttled=True, temp_c=40.0)
+    seen = Witness(
+        cpu_ns=5,
+        wall_ns=7,
+        waited_ns=1,
+        slept=True,
+        throttled=True,
+        temp_c=40.0,
+        also={"first_item": (1.0,)},
+        values={"items": (3.0, "items", "higher")},
+    )
     (taken,) = run_start(Watched(steady(1e6), seen=seen), replace(SHARE, rounds=1), PLAN, Tape()).rounds
-    assert (taken.cpu_ns, taken.wall_ns, taken.waited_ns, taken.slept, taken.temp_c) == (5, 7, 1, True, 40.0)
+    assert taken == Round(
+        process=0,
+        samples_ns=(1_000_000,) * 30,
+        cpu_ns=5,
+        wall_ns=7,
+        waited_ns=1,
+        slept=True,
+        throttled=True,
+        temp_c=40.0,
+        also={"first_item": (1.0,)},
+        values={"items": (3.0, "items", "higher")},
+    )
 
 
 def test_a_pass_that_is_certain_ends_the_rounds_after_the_third() -> None:
@@ -155,6 +180,33 @@ def test_a_start_that_earlier_rounds_made_needless_measures_nothing() -> None:
     device = Device(steady(1_000_000))
     stretch = run_start(device, replace(SHARE, process=1, earlier_ns=(2e6, 1e6, 2e6), bound_ns=1e6), PLAN, Tape())
     assert (stretch.rounds, stretch.stop, device.calls) == ((), "early-pass", [])
+
+
+def test_a_start_that_measures_nothing_hands_on_what_was_planned() -> None:
+    device = CoarseDevice(steady(1e6), tick_ns=50.0)
+    for loops, kept in ((7, 7), (None, 1)):
+        share = replace(SHARE, rounds=0, inner_loops=loops)
+        assert run_start(device, share, PLAN, Tape()) == Stretch(
+            rounds=(), iterations=30, inner_loops=kept, total_rounds=12, tick_ns=50.0, stop="done"
+        )
+
+
+def test_convergence_of_earlier_rounds_makes_a_start_needless_only_where_it_may_end_the_metric() -> None:
+    share = replace(SHARE, process=1, earlier_ns=(1e6,) * 5)
+    assert run_start(Device(steady(1e6)), replace(share, converge=True), PLAN, Tape()).stop == "converged"
+    stretch = run_start(Device(steady(1e6)), share, PLAN, Tape())
+    assert (len(stretch.rounds), stretch.stop) == (4, "done")
+
+
+@pytest.mark.parametrize("anchors", [[10, 11, 12, 999, 13, 14, None], [10, 0], [10, -1], [10, 11, 12, 999, 0]])
+def test_a_round_with_an_anchor_that_was_not_timed_has_none(anchors) -> None:
+    device = Device(steady(1e6), anchors=anchors)
+    assert run_start(device, replace(SHARE, rounds=1), PLAN, Tape()).rounds[0].anchor_ns is None
+
+
+def test_an_anchor_of_a_nanosecond_is_one() -> None:
+    device = Device(steady(1e6), anchors=[1] * 7)
+    assert run_start(device, replace(SHARE, rounds=1), PLAN, Tape()).rounds[0].anchor_ns == 1
 
 
 def test_a_fail_never_ends_the_rounds_early() -> None:
@@ -294,6 +346,28 @@ def test_a_slow_tool_keeps_its_iterations_and_gets_fewer_rounds() -> None:
     assert (stretch.total_rounds, len(stretch.rounds), stretch.iterations) == (4, 2, 30)
 
 
+def test_the_wall_time_of_a_tool_and_the_rest_count_for_its_budget() -> None:
+    tool = WatchedTool(steady(1e6), seen=Witness(wall_ns=8_000_000_000))
+    assert run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape()).total_rounds == 7
+    assert run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape(), rest_s=2.0).total_rounds == 6
+
+
+def test_a_tool_that_is_too_slow_gets_its_fewest_rounds() -> None:
+    tool = WatchedTool(steady(1e6), seen=Witness(wall_ns=40_000_000_000))
+    assert run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape()).total_rounds == 3
+    assert run_start(tool, replace(SHARE, inner_loops=None, total_rounds=2), PLAN, Tape()).total_rounds == 2
+
+
+def test_later_starts_of_a_tool_keep_to_what_the_first_decided() -> None:
+    tool = WatchedTool(steady(1e6), seen=Witness(wall_ns=40_000_000_000))
+    stretch = run_start(tool, replace(SHARE, process=1, earlier_ns=(1e6,)), PLAN, Tape())
+    assert (len(stretch.rounds), stretch.total_rounds, stretch.iterations) == (4, 12, 30)
+
+
+def test_rests_are_part_of_the_budget() -> None:
+    assert run_start(Device(steady(0.1e9)), SHARE, PLAN, Tape(), rest_s=4.0).iterations < 10
+
+
 def test_a_slow_workload_gets_fewer_iterations_first() -> None:
     stretch = run_start(Device(steady(0.5e9)), SHARE, PLAN, Tape())
     assert (stretch.total_rounds, stretch.iterations) == (12, 9)
@@ -358,6 +432,25 @@ def test_one_call_per_iteration_gives_integers() -> None:
     (taken,) = run_start(Device(steady(141_200.37)), replace(SHARE, rounds=1), PLAN, Tape()).rounds
     assert taken.samples_ns[0] == 141_200
     assert isinstance(taken.samples_ns[0], int)
+
+
+@pytest.mark.parametrize(
+    ("value", "loops", "kept"),
+    [
+        (1.234567, 1, 1.2346),
+        (9999.4, 1, 9999.4),
+        (10_000.4, 1, 10_000),
+        (0.00001, 1, 0.00001),
+        (1.234567, 10, 1.2346),
+        (0.00001, 10, 0.00001),
+    ],
+)
+def test_no_more_digits_are_kept_than_a_clock_has_and_never_a_zero(value, loops, kept) -> None:
+    assert tidy([value], loops) == (kept,)
+
+
+def test_whole_values_are_integers_without_inner_loops() -> None:
+    assert [type(value) for loops in (1, 10) for value in tidy([3.0], loops)] == [int, float]
 
 
 def test_an_average_of_a_few_nanoseconds_keeps_its_fraction() -> None:

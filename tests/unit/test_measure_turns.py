@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.compare.paired import turns
 from pytest_devperf.measure.round import Share
 from pytest_devperf.measure.turns import Sides, run_turns
+from pytest_devperf.target.target import Witness
 
 
 class StillClock:
@@ -50,11 +53,28 @@ class Tool(Steady):
 SHARE = Share(process=0, rounds=4, total_rounds=24, processes=6, iterations=10)
 
 
-def take(kind=Steady, *, old_ns=1e6, new_ns=2e6, share=SHARE, plan=None, rest_s=0.0):
+class Watched(Steady):
+    """A workload whose untimed setup takes 0.2 s."""
+
+    def witness(self) -> Witness:
+        return Witness(wall_ns=round(self.iterations * (self.call_ns + 2e8)))
+
+    def run(self, iterations: int, inner_loops: int) -> list[float]:
+        self.iterations = iterations
+        return super().run(iterations, inner_loops)
+
+
+class Blind(Steady):
+    """A workload that does not know its clock's step."""
+
+    tick_ns = None
+
+
+def take(kind=Steady, *, old_ns=1e6, new_ns=2e6, share=SHARE, from_ns=0, **how):
     clock, diary = StillClock(), []
+    clock.ns = from_ns
     sides = Sides(old=kind("A", old_ns, clock, diary), new=kind("B", new_ns, clock, diary))
-    order = turns(share.process)
-    old, new = run_turns(sides, share, plan or Plan(), clock, order=order, rest_s=rest_s)
+    old, new = run_turns(sides, share, Plan(), clock, order=turns(share.process), **how)
     return old, new, diary, clock
 
 
@@ -90,6 +110,55 @@ def test_tools_that_take_too_long_get_fewer_rounds_in_all_but_those_of_one_start
     assert new.total_rounds == 15
     _, slow, _, _ = take(Tool, old_ns=5e9, new_ns=5e9)
     assert slow.total_rounds == 4
+
+
+def test_untimed_setups_are_part_of_the_budget() -> None:
+    old, _, _, _ = take(Watched, old_ns=1e6, new_ns=1e6)
+    # 60 s / 24 rounds for iterations of 2 ms beside setups of 0.2 s on either side.
+    assert old.iterations == 6
+
+
+def test_code_that_is_too_slow_for_the_budget_is_measured_all_the_same() -> None:
+    old, new, _, _ = take(old_ns=2e9, new_ns=2e9)
+    assert (old.iterations, len(old.rounds), len(new.rounds)) == (5, 4, 4)
+
+
+def test_given_iterations_and_those_of_tools_are_not_fitted() -> None:
+    fixed, _, _, _ = take(old_ns=2e9, new_ns=2e9, share=replace(SHARE, fixed=True))
+    tool, _, _, _ = take(Tool, old_ns=2e9, new_ns=2e9)
+    assert fixed.iterations == tool.iterations == 10
+
+
+def test_what_each_side_gave_is_told_with_its_clock() -> None:
+    old, new, _, _ = take(share=replace(SHARE, inner_loops=3))
+    assert (old.tick_ns, new.tick_ns) == (50.0, 50.0)
+    assert (old.stop, old.inner_loops, old.iterations, old.total_rounds) == ("done", 3, 10, 24)
+    blind, _, _, _ = take(Blind)
+    assert blind.tick_ns is None
+
+
+def test_every_round_is_told_and_a_worthless_one_is_taken_again() -> None:
+    told, asked = [], []
+
+    def worthless(taken) -> bool:
+        asked.append(taken)
+        return len(asked) == 1
+
+    old, new, _, _ = take(on_round=told.append, redo=worthless)
+    assert len(asked) == 9
+    assert sorted(map(id, told)) == sorted(map(id, (*old.rounds, *new.rounds)))
+
+
+def test_a_start_that_is_asked_for_fewer_rounds_skips_turns_and_goes_on() -> None:
+    old, new, diary, _ = take(share=replace(SHARE, rounds=1))
+    assert (len(old.rounds), len(new.rounds)) == (1, 1)
+    assert "".join(entry[0] for entry in diary if entry.endswith("10x1")) == "AB"
+
+
+def test_a_clock_that_has_already_run_changes_nothing() -> None:
+    _, early, _, _ = take(Tool, old_ns=2e8, new_ns=2e8)
+    _, late, _, _ = take(Tool, old_ns=2e8, new_ns=2e8, from_ns=10**13)
+    assert early.total_rounds == late.total_rounds
 
 
 def test_later_starts_take_the_plan_as_it_is() -> None:
