@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_devperf.errors import Unsupported
+from pytest_devperf.target.android.answers import Answer
 from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.model import describe
 from pytest_devperf.target.android.native import Tool, ask_tool, find_tool, has_tools
 from pytest_devperf.target.android.setup import Setup, find_setup, set_up_simulated
-from pytest_devperf.target.android.talk import Answer
 from pytest_devperf.target.device import Device
 
 
@@ -36,7 +36,7 @@ class Gear:
     @property
     def anchor(self) -> str | None:
         """Identity of the runner's anchor kernel; None until the runner was asked."""
-        return None if self._about is None else str(self._about["anchor"])
+        return None if self._about is None else self._about.anchor
 
     def setup(self) -> Setup:
         """Find the runner and the library for it.

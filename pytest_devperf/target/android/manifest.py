@@ -8,7 +8,9 @@ from urllib.parse import quote as encode
 
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError
+from pytest_devperf.target.android.answers import Output
 from pytest_devperf.target.android.setup import LIBRARY
+from pytest_devperf.target.feed import ITEM_BYTES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,24 +66,31 @@ def raw_bytes(array: np.ndarray[Any, Any]) -> bytes:
     return array.tobytes()
 
 
-def parse_output(output: Mapping[str, Any], data: bytes) -> np.ndarray[Any, Any]:
+def parse_output(output: Output, data: bytes) -> np.ndarray[Any, Any]:
     """Read an output of the runner.
 
     Args:
-        output: What the runner said of it: `dtype`, `shape`.
+        output: What the runner said of it.
         data: Its file.
 
     Returns:
         The array; element types that NumPy lacks come as their bytes.
+
+    Raises:
+        CaseError: The file is of another size than its shape says.
     """
     import numpy as np
 
-    dtype, shape = str(output["dtype"]), tuple(output["shape"])
-    if dtype == "string":
-        return np.array([text.decode("utf-8", "replace") for text in data.split(b"\0")[:-1]], object).reshape(shape)
+    shape: tuple[int, ...] = output.shape
+    array: np.ndarray[Any, Any]
     try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        kind, shape = np.dtype(np.uint16 if dtype == "bfloat16" else np.uint8), (-1,)
-    array: np.ndarray[Any, Any] = np.frombuffer(data, kind).reshape(shape).copy()
-    return array
+        if output.dtype == "string":
+            array = np.array([text.decode("utf-8", "replace") for text in data.split(b"\0")[:-1]], object)
+            return array.reshape(shape)
+        if output.dtype in ITEM_BYTES:
+            array = np.frombuffer(data, output.dtype)
+            return array.reshape(shape).copy()
+        return np.frombuffer(data, np.uint16 if output.dtype == "bfloat16" else np.uint8).copy()
+    except ValueError:
+        what = f"which are no {output.dtype} {list(shape)}"
+        raise CaseError(f"output {output.name!r} came with {len(data)} bytes, {what}", "run again") from None

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
-from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.errors import CaseError, TargetError, Unsupported
+from pytest_devperf.target.android.answers import Answer, parse_answer
 from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.manifest import format_manifest, parse_output, raw_bytes
 from pytest_devperf.target.android.place import Place
 from pytest_devperf.target.android.setup import LIBRARY, RUNNER, Setup
-from pytest_devperf.target.android.talk import Answer, Talk
+from pytest_devperf.target.android.talk import Talk
 from pytest_devperf.target.feed import Feed, make_feed
 from pytest_devperf.target.model_file import weights_beside
 from pytest_devperf.target.onnx_file import Schema, model_sha256, read_schema
 from pytest_devperf.target.target import Memory, Survey, Witness
-from pytest_devperf.untrusted import parse_json
+from pytest_devperf.untrusted import excerpt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,9 +52,6 @@ UNKNOWN_S = 600.0
 
 PATIENCE = 20.0
 """How many times the pace seen so far a run may take before it counts as hung; a throttled phone is 5 times slower."""
-
-SLEPT_NS = 1_000_000
-"""From 1 ms on the clocks' difference means sleep, not the time between two reads of them."""
 
 SUFFIXES = (".onnx",)
 
@@ -116,14 +114,16 @@ class ModelRunner:
         self._surround = surround
         self.about = talk.hear(timeout_s=LOAD_S)
         """What the runner said once the model was up: versions, anchor kernel, clock."""
-        self.load_ns: int | None = int(self.about["load_ns"])
-        self.tick_ns = float(self.about["tick_ns"])
+        self.load_ns: int | None = self.about.load_ns
+        if self.about.load_ns is None or self.about.tick_ns is None:
+            raise self._incomplete("the load")
+        self.tick_ns = self.about.tick_ns
         self._anchors: list[int] = []
         self._anchored = False
         self._call_s: float | None = None
         self._witness: Witness | None = None
         self._ran = False
-        self._last: Answer = {}
+        self._last = Answer()
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
         """Run and time: (iterations,) ns each, inner loops divided out, timed on the phone."""
@@ -131,9 +131,11 @@ class ModelRunner:
         calls = iterations * inner_loops
         timeout_s = UNKNOWN_S if self._call_s is None else 60.0 + PATIENCE * calls * self._call_s
         answer = self._talk.ask(f"run {iterations} {inner_loops} {after}", timeout_s=timeout_s)
-        samples = [float(value) for value in answer["ns"]]
+        if len(answer.ns) != iterations:
+            raise self._incomplete(f"a run of {iterations} iterations")
+        samples = answer.ns
         self._call_s = max(samples) / 1e9
-        self._anchors = [int(value) for value in answer["anchor_ns"]]
+        self._anchors = [int(value) for value in answer.anchor_ns]
         self._anchored = False
         self._ran = True
         self._last = answer
@@ -145,13 +147,13 @@ class ModelRunner:
         self._anchored = True
         if not self._anchors:
             answer = self._talk.ask(f"anchor {ANCHORS}", timeout_s=60.0)
-            self._anchors = [int(value) for value in answer["anchor_ns"]]
-        return self._anchors.pop(0)
+            self._anchors = [int(value) for value in answer.anchor_ns]
+        return self._anchors.pop(0) if self._anchors else None
 
     def witness(self) -> Witness:
         """Tell what surrounded the latest run; asked again for the same run, the phone is not asked again."""
         if self._witness is None:
-            self._witness = self._surround({**self._last, "slept": int(self._last["slept_ns"]) > SLEPT_NS})
+            self._witness = self._surround(self._last)
         return self._witness
 
     def memory(self, iterations: int) -> Memory | None:
@@ -166,11 +168,9 @@ class ModelRunner:
             sizes = talk.hear(timeout_s=LOAD_S + UNKNOWN_S)
         finally:
             talk.close()
-        if sizes["baseline"] is None or sizes["peak"] is None:
+        if sizes.baseline is None or sizes.peak is None:
             return None
-        return Memory(
-            baseline=int(sizes["baseline"]), loaded=sizes["loaded"], peak=int(sizes["peak"]), disposed=sizes["disposed"]
-        )
+        return Memory(baseline=sizes.baseline, loaded=sizes.loaded, peak=sizes.peak, disposed=sizes.disposed)
 
     def result(self) -> dict[str, np.ndarray[Any, Any]]:
         """Fetch the outputs of the last iteration by name.
@@ -181,13 +181,17 @@ class ModelRunner:
         if not self._ran:
             self.run(1, 1)
         arrays = {}
-        for output in self._talk.ask("outputs .", timeout_s=120.0)["outputs"]:
-            if output["kind"] != "tensor":
-                raise CaseError(
-                    f"output {output['name']!r} is a {output['kind']}, which cannot be fetched from a phone"
-                )
-            arrays[output["name"]] = parse_output(output, self._place.read(PurePosixPath(output["file"]).name))
+        for output in self._talk.ask("outputs .", timeout_s=120.0).outputs:
+            if output.kind != "tensor":
+                raise CaseError(f"output {output.name!r} is a {output.kind}, which cannot be fetched from a phone")
+            arrays[output.name] = parse_output(output, self._place.read(PurePosixPath(output.file).name))
         return arrays
+
+    def _incomplete(self, what: str) -> TargetError:
+        return TargetError(
+            f"the runner's answer about {what} on {self._link.name} is incomplete",
+            "set the runner up again with devperf setup-android",
+        )
 
 
 def environment() -> str:
@@ -275,12 +279,12 @@ def describe(setup: Setup, link: Link) -> Answer:
         place.put({RUNNER: setup.runner})
         done = link.script(f"cd {place.folder} && ./{RUNNER} about", doing="asking the runner")
         try:
-            answer = parse_json(done.output)
+            answer = parse_answer(done.output)
         except ValueError:
-            words = (done.error_output or done.output).strip()
-            raise CaseError(
-                f"the runner cannot run on {link.name} ({words})", "set it up for this phone's ABI"
-            ) from None
-        return dict(answer)
+            answer = None
+        if answer is None:
+            words = excerpt((done.error_output or done.output).strip())
+            raise CaseError(f"the runner cannot run on {link.name} ({words})", "set it up for this phone's ABI")
+        return answer
     finally:
         place.close()

@@ -13,6 +13,7 @@ from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.clock import capped
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.android.affinity import format_mask
+from pytest_devperf.target.android.answers import Answer
 from pytest_devperf.target.android.command import start_command
 from pytest_devperf.target.android.gear import Gear
 from pytest_devperf.target.android.identity import Identity, clusters, read_identity
@@ -34,7 +35,6 @@ from pytest_devperf.target.android.native_model import start_native
 from pytest_devperf.target.android.note import Notes
 from pytest_devperf.target.android.pin import Hold
 from pytest_devperf.target.android.place import ROOT
-from pytest_devperf.target.android.talk import Answer
 from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.cpus import parse_cpus
 from pytest_devperf.target.device import Device
@@ -322,17 +322,15 @@ class AndroidTarget:
         return self._hold.pinned and not capped(seen.clocks.max_khz, self._start.max_khz)
 
     def _told(self, about: Answer) -> None:
-        self._env["sdk"] = f"onnxruntime {about['version']}"
+        self._env["sdk"] = None if about.version is None else f"onnxruntime {about.version}"
 
     def _surround(self, answer: Answer) -> Witness:
-        caps = {str(each["name"]): int(each["least"]) for each in answer["watched"]}
-        seen = self._witness(caps)
-        waited = answer["waited_ns"]
+        seen = self._witness({each.name: each.least for each in answer.watched})
         return Witness(
-            cpu_ns=int(answer["cpu_ns"]),
-            wall_ns=int(answer["wall_ns"]),
-            waited_ns=None if waited is None else int(waited),
-            slept=bool(answer["slept"]),
+            cpu_ns=answer.cpu_ns,
+            wall_ns=answer.wall_ns,
+            waited_ns=answer.waited_ns,
+            slept=answer.slept,
             throttled=seen.throttled,
             temp_c=seen.temp_c,
         )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from pytest_devperf.errors import CaseError, TargetError
+from pytest_devperf.target.android.answers import Answer, Failure, parse_answer
 from pytest_devperf.target.android.link import Link, best_effort
 from pytest_devperf.target.android.stream import Stream, Timeout, lost
-from pytest_devperf.untrusted import parse_json, parse_whole
+from pytest_devperf.untrusted import parse_whole
 
 ERRORS = "errors.txt"
 """File in the working folder that takes the program's error output: sending it would cost the phone's CPU."""
@@ -19,8 +18,6 @@ TAIL_BYTES = 2000
 
 BEGIN_S = 20.0
 """Longest wait for the shell to start the program."""
-
-Answer = Mapping[str, Any]
 
 
 class Talk:
@@ -86,14 +83,24 @@ class Talk:
                 raise self._ended(noise, error) from error
             except OSError as error:
                 raise lost(self._link.name, self._doing, error) from error
-            answer = _parse(line)
+            answer = self._read(line)
             if answer is None:
                 noise = line  # what was cut off by an error; the error itself follows
                 continue
             self._busy = False
-            if "error" in answer:
-                raise self._refused(answer["error"])
+            if answer.error is not None:
+                raise self._refused(answer.error)
             return answer
+
+    def _read(self, line: str) -> Answer | None:
+        try:
+            return parse_answer(line)
+        except ValueError as error:
+            self.kill()
+            raise TargetError(
+                f"{self._name} answered on {self._link.name} what cannot be read ({error})",
+                "set the runner up again with devperf setup-android",
+            ) from None
 
     def kill(self) -> None:
         """End the program on the phone, and what it started."""
@@ -147,21 +154,13 @@ class Talk:
         by = f"killed by signal {code - 128}" if code is not None and code > 128 else f"exit code {code}"  # noqa: PLR2004 - a shell's way of telling a signal
         return CaseError(f"{self._name} ended on {self._link.name} ({by}): {tail}", "see its last lines")
 
-    def _refused(self, error: Mapping[str, str]) -> CaseError:
-        words = " ".join(str(error.get("text", "")).split())
+    def _refused(self, error: Failure) -> CaseError:
+        words = " ".join(error.text.split())
         self._stream.close()
-        return CaseError(f"{self._name} on {self._link.name} failed at {error.get('stage', '?')}: {words}")
+        return CaseError(f"{self._name} on {self._link.name} failed at {error.stage}: {words}")
 
     def _tail(self) -> str:
         with best_effort():
             seen = self._link.script(f"tail -c {TAIL_BYTES} {self._folder}/{ERRORS}", doing="reading its last lines")
             return " / ".join(line.strip() for line in seen.output.strip().splitlines()[-3:])
         return ""
-
-
-def _parse(line: str) -> dict[str, Any] | None:
-    try:
-        answer = parse_json(line)
-    except ValueError:
-        return None
-    return answer if isinstance(answer, dict) else None

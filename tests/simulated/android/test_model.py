@@ -207,7 +207,7 @@ def test_a_model_that_cannot_be_fed_is_skipped_with_the_reason(target: AndroidTa
 def test_a_runner_that_is_killed_fails_its_case_with_a_clear_line(target: AndroidTarget, model: Model) -> None:
     with target.start(model, 0) as runner:
         assert isinstance(runner, ModelRunner)
-        target.link.script(f"kill -9 {runner.about['pid']}", doing="killing")
+        target.link.script(f"kill -9 {runner.about.pid}", doing="killing")
         with pytest.raises(CaseError, match=r"ended on Google Pixel 8 \(killed by signal 9\)"):
             runner.run(1, 1)
 
@@ -218,7 +218,7 @@ def test_a_run_that_never_ends_is_ended(target: AndroidTarget, model: Model, mon
         assert isinstance(runner, ModelRunner)
         with pytest.raises(TargetError, match=r"gave no answer on Google Pixel 8 within 1 s and was ended"):
             runner.run(1_000_000, 1000)
-        look = f"grep State /proc/{runner.about['pid']}/status; true"
+        look = f"grep State /proc/{runner.about.pid}/status; true"
         state = target.link.script(look, doing="looking").output
 
     assert state.strip() == "" or "Z" in state
@@ -238,7 +238,7 @@ def test_an_interrupt_in_a_run_ends_the_program_at_once(target: AndroidTarget, m
 def interrupted(target: AndroidTarget, model: Model, pids: list[int]) -> None:
     with target.start(model, 0) as runner:
         assert isinstance(runner, ModelRunner)
-        pids.append(runner.about["pid"])
+        pids.append(runner.about.pid)
         main = threading.main_thread().ident
         timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
         timer.start()

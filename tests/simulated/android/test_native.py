@@ -238,7 +238,7 @@ def test_the_command_refuses_nothing_and_what_is_no_executable(stored, tmp_path,
     assert main(["setup-android"]) == 4
     assert main(["setup-android", "--benchmark-model", str(tmp_path / "tool.apk")]) == 4
     assert "is not an executable benchmark_model" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="cannot read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         store_tool("benchmark_model", tmp_path / "nothing")
 
 
