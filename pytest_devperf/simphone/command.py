@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,15 @@ SIGHUP = 1
 
 POLL_S = 0.002
 """How often an ending process is asked whether it has ended: its pipes are closed already, so it is soon."""
+
+
+def hangups_are_ignored() -> bool:
+    """Find out whether this process ignores hangups, as under nohup: what it starts would inherit that."""
+    return os.name == "posix" and signal.getsignal(SIGHUP) == signal.SIG_IGN
+
+
+def _heed_hangups() -> None:
+    signal.signal(SIGHUP, signal.SIG_DFL)
 
 
 class Command:
@@ -55,6 +65,7 @@ class Command:
                 env=environment,
                 bufsize=0,
                 start_new_session=True,
+                preexec_fn=_heed_hangups if hangups_are_ignored() else None,  # noqa: PLW1509 - sets one signal alone
             )
         _unused, stdin = await asyncio.open_connection(sock=ours)
         command = cls(process, stdin)

@@ -264,8 +264,9 @@ def test_a_phone_that_dies_gives_one_clear_error(
 
 
 def test_a_link_that_drops_and_comes_back_fails_the_case_it_broke_and_no_other(
-    switch_on: SwitchOn, reach: Reach, model: Model
+    switch_on: SwitchOn, reach: Reach, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 600.0)
     phone = switch_on()
     target = reach(phone)
     with target.start(model, 0) as runner:

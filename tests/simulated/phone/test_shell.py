@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import adbutils
 import psutil
+import pytest
 from waiting import until
 
 from pytest_devperf.simphone import SimPhone, simulated_phone
@@ -87,7 +89,11 @@ def test_memory_of_a_running_process_and_of_none(device):
     assert device.shell2("dumpsys meminfo 999999999", v2=True).output.startswith("No process found")
 
 
-def test_a_running_command_is_hung_up_on_when_its_asker_leaves(phone: SimPhone, device):
+@pytest.mark.usefixtures("usual_signals")
+@pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN], ids=["terminal", "nohup"])
+def test_a_running_command_is_hung_up_on_when_its_asker_leaves(phone: SimPhone, device, handler):
+    signal.signal(signal.SIGHUP, handler)
+    device.shell2("rm -f /data/local/tmp/gone", v2=True)
     stream = device.shell(
         "trap 'echo gone >/data/local/tmp/gone; exit' HUP; echo ready; while :; do sleep 0.05; done", stream=True
     )

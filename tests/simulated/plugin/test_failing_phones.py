@@ -44,7 +44,8 @@ def test_a_phone_that_dies_in_a_run_is_named_with_the_next_step(tool: Session) -
     assert not [path for path in tool.saved() if '"passed"' in path.read_text()]
 
 
-def test_an_app_on_a_phone_that_comes_back_reports_all_the_same(app: Session) -> None:
+def test_an_app_on_a_phone_that_comes_back_reports_all_the_same(app: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 600.0)
     result = app.run("--devperf-json=run.json", target="sim:pixel-tensor:offline-and-back")
 
     assert result.ret == 0
