@@ -28,6 +28,10 @@ OPTIONS = frozenset(
 """Session options the runner knows, by onnxruntime's own names."""
 
 
+UNKNOWN_TYPES: Mapping[str, str] = {"bfloat16": "uint16"}
+"""Element types that NumPy lacks, and the type of their bits; those of others are bytes."""
+
+
 def format_manifest(model: Model, arrays: Mapping[str, np.ndarray[Any, Any]], *, model_name: str) -> str:
     """Write what the runner is to run.
 
@@ -81,16 +85,16 @@ def parse_output(output: Output, data: bytes) -> np.ndarray[Any, Any]:
     """
     import numpy as np
 
-    shape: tuple[int, ...] = output.shape
+    known = output.dtype in ITEM_BYTES
     array: np.ndarray[Any, Any]
     try:
         if output.dtype == "string":
             array = np.array([text.decode("utf-8", "replace") for text in data.split(b"\0")[:-1]], object)
-            return array.reshape(shape)
-        if output.dtype in ITEM_BYTES:
-            array = np.frombuffer(data, output.dtype)
-            return array.reshape(shape).copy()
-        return np.frombuffer(data, np.uint16 if output.dtype == "bfloat16" else np.uint8).copy()
+        else:
+            array = np.frombuffer(data, output.dtype if known else UNKNOWN_TYPES.get(output.dtype, "uint8")).copy()
+        if known:
+            array = array.reshape(output.shape)
     except ValueError:
-        what = f"which are no {output.dtype} {list(shape)}"
+        what = f"which are no {output.dtype} {list(output.shape)}"
         raise CaseError(f"output {output.name!r} came with {len(data)} bytes, {what}", "run again") from None
+    return array
