@@ -70,6 +70,8 @@ def _welcome(phone: SimPhone) -> str:
         f"disconnect {_adb()} disconnect {phone.address}",
         "Ctrl-C switches it off.",
     ]
+    if phone.warning is not None:
+        lines.append(f"note       {phone.warning}")
     return "\n".join(lines)
 
 

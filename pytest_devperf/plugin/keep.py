@@ -28,7 +28,7 @@ from pytest_devperf.record.record import DeviceRecord, Document, Record, Run
 from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.sensor.summary import summarise
 from pytest_devperf.store.commit import read_commit
-from pytest_devperf.store.generation import generation_for
+from pytest_devperf.store.generation import save_run
 from pytest_devperf.store.writing import write_file
 
 if TYPE_CHECKING:
@@ -217,12 +217,9 @@ class Keeper:
             if not any(record.outcome == "passed" for record in cases):
                 self._messages.append(f"NOT SAVED as {label}: no case passed, and an empty run is no baseline")
                 continue
-            generation = generation_for(
-                store, run.device.fingerprint, label, append=self._options.append, taken_at=self._taken_at
-            )
-            kept = msgspec.structs.replace(run, label=label, generation=generation, cases=cases)
+            kept = msgspec.structs.replace(run, label=label, cases=cases)
             self._tell_left_behind(store, kept)
-            path = _typed(store.save(kept), Path(self._config.invocation_params.dir))
+            path = _typed(save_run(store, kept, append=self._options.append), Path(self._config.invocation_params.dir))
             refusals = {
                 slug
                 for record in cases

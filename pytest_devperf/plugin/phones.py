@@ -50,6 +50,8 @@ class Phone:
     unit: int
     """Which simulated unit it is; 1 for a real phone."""
     device: Device
+    warning: str | None = None
+    """What a user has to know about a simulated one."""
 
 
 class SentCase(msgspec.Struct, kw_only=True):
@@ -140,7 +142,8 @@ class Controller(Campaign):
             )
             for phone in self.phones
         )
-        header = as_text.header_lines(Report(runs=runs))
+        warnings = dict.fromkeys(phone.warning for phone in self.phones if phone.warning is not None)
+        header = as_text.header_lines(Report(runs=runs, messages=tuple(warnings)))
         return [*header, f"devperf plan: {settings_line(settings_of(self.plan))}"]
 
     @pytest.hookimpl(optionalhook=True)
@@ -317,7 +320,7 @@ def _simulated(options: Options, workers: int) -> Iterator[Phone]:
                 target = AndroidTarget(
                     serial=phone.serial, server_port=phone.server_port, identity=options.identity or "unit"
                 )
-                yield Phone(spec=options.target, unit=unit, device=target.device)
+                yield Phone(spec=options.target, unit=unit, device=target.device, warning=phone.warning)
 
 
 def for_worker(options: Options, workerinput: dict[str, Any]) -> Options:

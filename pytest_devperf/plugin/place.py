@@ -101,6 +101,8 @@ class Places:
             phone = self._ends.enter_context(simulated_phone(personality, mishap=mishap, unit=unit))
         except DevperfError as error:
             raise pytest.UsageError(str(error)) from None
+        if phone.warning is not None:
+            self.note(phone.warning)
         self._config.hook.pytest_devperf_simulated_phone(config=self._config, phone=phone)
         return phone
 

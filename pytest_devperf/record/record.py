@@ -213,7 +213,8 @@ class Run(Struct, frozen=True, kw_only=True):
     """Short random id; with `taken_at` it names the run."""
     label: str | None = None
     generation: str | None = None
-    """`taken_at` of the first run of its generation; only the newest generation of a label is compared with."""
+    """Runs that make one baseline: `taken_at` of the first of them, or later where that was taken. Only the newest
+    generation of a label is compared with."""
     taken_at: str
     """UTC, `2026-11-29T20:15:03Z`."""
     devperf_version: str

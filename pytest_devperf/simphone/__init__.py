@@ -13,17 +13,16 @@ so, and `ro.devperf.simulated` names the personality: nothing measured here can 
 **How its state slows work down.** Every command finds `DEVPERF_SIM_SLOWDOWN` in its environment: the path of
 a file that holds a number, 1 or more, refreshed every 0.2 s. A program that measures multiplies the times it
 reports by that number, and reads it anew before each burst; where the variable is unset the number is 1.
-Nothing else is stretched: a program that does not know the variable runs at this machine's speed. `taskset
-MASK command` points the variable at a file for those cores.
+`DEVPERF_SIM_CLOCKS` names the part of it that the clocks explain; an anchor multiplies by that. Nothing else is
+stretched: a program that does not know the variables runs at this machine's speed. `taskset MASK command` points
+them at files for those cores.
 
-**Where commands run.** In a folder made for the phone, by this machine's `/bin/sh`. Absolute paths of the
-phone (`/data`, `/sdcard`, `/sys`, `/system`, and the files of `/proc` that speak of the machine) are
-translated in the command's text, in script files given to `sh`, and back in what is printed. No root, no
-mount, no bubblewrap: it is the same on every system. What that cannot do: a path that a program makes up by
-itself or gets from its own files leads to this machine's root, so it is no prison for programs that are not
-trusted; a pushed script must be started as `sh FILE`, since `/system/bin/sh` in its first line does not
-exist here; there is no terminal (`adb shell` without a command reads its commands from stdin, without a
-prompt).
+**Where commands run.** On Linux, in a file system, a network and among processes of the phone's own, which hold
+nothing of this machine but single programs and libraries (`lent.py`): what was not pushed is not there. Commands run
+as the user `shell`, by mksh and toybox if this machine has them. Where the kernel allows no namespaces, and on other
+systems, the phone is a folder of this machine and paths are translated in what is asked and printed
+(`translate.py`); `SimPhone.barrier` says why. `docs/decisions/0015` says what was decided. There is no terminal: `adb
+shell` without a command reads its commands from stdin, without a prompt.
 
 **Heat is real.** While a shell command runs, the CPU time it and its children really use warms the phone.
 """

@@ -1,12 +1,12 @@
-"""Apps on a simulated phone: programs of this machine that run when Android would start the app."""
+"""Apps on a simulated phone: programs that run when Android would start the app."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from pytest_devperf.simphone.command import Command
 from pytest_devperf.simphone.sandbox import Sandbox
@@ -33,9 +33,9 @@ class Apps:
         self._began = began
         self._ended = ended
 
-    def install(self, app: str, program: Sequence[str]) -> None:
-        """Install an app: a program of this machine and its arguments."""
-        self._programs[app] = tuple(program)
+    def install(self, app: str, program: Sequence[str], files: Sequence[Path]) -> None:
+        """Install an app: a program and its arguments, and the files that lie beside it."""
+        self._programs[app] = tuple(self._sandbox.install(app, program, files))
 
     @property
     def processes(self) -> dict[str, tuple[int, ...]]:
@@ -45,15 +45,17 @@ class Apps:
     def stop(self, app: str) -> None:
         """End an app, as `am force-stop` does."""
         for command in self._running.pop(app, []):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(command.pid, signal.SIGKILL)
+            command.kill(signal.SIGKILL)
 
     async def run(self, app: str, extras: Mapping[str, str]) -> None:
         """Run an app to its end; its extras are in its environment, and what it prints goes to the log."""
+        words = self._programs[app]
+        program, needed = self._sandbox.interpreter
         command, (output,) = await Command.start(
-            self._programs[app],
-            cwd=self._sandbox.root,
-            environment={**self._sandbox.environment(), **extras},
+            self._sandbox.system,
+            words,
+            environment={**self._sandbox.environment(), **(needed if words[0] == program else {}), **extras},
+            cwd=self._sandbox.place("/"),
             joined=True,
         )
         self._running.setdefault(app, []).append(command)

@@ -185,13 +185,28 @@ def _df(asked: Asked) -> Answer:
     return Answer(out=dumps.format_df(asked.used_kib + total // 3, total, full=asked.mishap.disk_full))
 
 
+def _id(asked: Asked) -> Answer:
+    """Tell user and group; both have one name and one number."""
+    letters = {letter for word in asked.words if word.startswith("-") for letter in word[1:]}
+    if letters & {"u", "g", "G"}:
+        return Answer(out="shell\n" if "n" in letters else "2000\n")
+    return Answer(out="uid=2000(shell) gid=2000(shell) groups=2000(shell) context=u:r:shell:s0\n")
+
+
+def _run_as(asked: Asked) -> Answer:
+    """Refuse to become an app's user: no app of a user's phone is debuggable."""
+    app = asked.words[0] if asked.words else ""
+    words = f"package not debuggable: {app}" if app in asked.apps else f"unknown package: {app}"
+    return Answer(err=f"run-as: {words}\n", code=1)
+
+
 COMMANDS: Mapping[str, Callable[[Asked], Answer]] = {
     "am": activity.am,
     "cmd": _cmd,
     "df": _df,
     "dumpsys": _dumpsys,
     "getprop": _getprop,
-    "id": lambda _asked: Answer(out="uid=2000(shell) gid=2000(shell) groups=2000(shell) context=u:r:shell:s0\n"),
+    "id": _id,
     "input": _input,
     "log": activity.log,
     "logcat": activity.logcat,
@@ -200,6 +215,7 @@ COMMANDS: Mapping[str, Callable[[Asked], Answer]] = {
     "package": activity.package,
     "pidof": activity.pidof,
     "pm": activity.package,
+    "run-as": _run_as,
     "setprop": _setprop,
     "settings": _settings,
     "svc": _svc,

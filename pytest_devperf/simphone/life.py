@@ -79,6 +79,11 @@ class Life:
         with self._lock:
             self._slower = factor
 
+    def clock_slowdown(self, cpus: frozenset[int] | None = None) -> float:
+        """How many times as long work takes because of the clocks alone."""
+        with self._lock:
+            return physics.slowdown(self._catch_up(), self.person.body, cpus)
+
     def slowdown(self, cpus: frozenset[int] | None = None) -> float:
         """How many times as long work takes now, against the best the phone can do."""
         with self._lock:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, final
 
 from pytest_devperf.errors import TargetError, UsageError
@@ -17,7 +19,7 @@ from pytest_devperf.simphone.life import Life
 from pytest_devperf.simphone.mishap import NONE, mishap_named
 from pytest_devperf.simphone.personality import Personality
 from pytest_devperf.simphone.physics import State
-from pytest_devperf.simphone.sandbox import Sandbox
+from pytest_devperf.simphone.sandbox import Sandbox, make_sandbox
 from pytest_devperf.simphone.server import AdbServer
 from pytest_devperf.simphone.services import Services
 
@@ -36,10 +38,17 @@ class SimPhone:
         mishap: Name of what goes wrong; None for nothing.
         speed: Seconds that pass on it per real second.
         unit: Which one of its family: another unit has another serial number.
+        isolate: Whether it is given a file system of its own where this machine allows that.
     """
 
     def __init__(
-        self, *, personality: str = "pixel-tensor", mishap: str | None = None, speed: float = 1.0, unit: int = 1
+        self,
+        *,
+        personality: str = "pixel-tensor",
+        mishap: str | None = None,
+        speed: float = 1.0,
+        unit: int = 1,
+        isolate: bool = True,
     ) -> None:
         self.life = Life(personality_named(personality), mishap_named(mishap), speed)
         self.own_serial = "SIM" + hashlib.sha256(f"{personality}/{unit}".encode()).hexdigest()[:9].upper()
@@ -48,8 +57,7 @@ class SimPhone:
         """A clock whose sleep lets the time pass on this phone instead; one for all who ask."""
         self.server_port = 0
         """Port of the adb server that knows it; 0 while there is none."""
-        self._sandbox = Sandbox()
-        self._services = Services(self.life, self._sandbox, self.own_serial)
+        self._isolate = isolate
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._live, name=f"simulated phone {personality}", daemon=True)
         self._started: Future[None] = Future()
@@ -57,6 +65,8 @@ class SimPhone:
 
     def __enter__(self) -> SimPhone:
         """Switch it on."""
+        self._sandbox: Sandbox = make_sandbox(self.personality.sdk, isolate=self._isolate)
+        self._services = Services(self.life, self._sandbox, self.own_serial)
         self._thread.start()
         try:
             self._started.result(START_S)
@@ -98,6 +108,21 @@ class SimPhone:
         return self.life.look()
 
     @property
+    def barrier(self) -> str | None:
+        """Why it is not isolated from this machine's files; None if it is."""
+        return self._sandbox.barrier
+
+    @property
+    def warning(self) -> str | None:
+        """What a user has to know about a phone that is not isolated; None for one that is."""
+        if self.barrier is None:
+            return None
+        return (
+            f"the simulated phone is not isolated ({self.barrier}): its programs see this machine's files, "
+            "so what a test forgot to push may be found here and is missing on a phone"
+        )
+
+    @property
     def commands_run(self) -> int:
         """Shell commands that it has begun."""
         return self._services.commands_run
@@ -118,15 +143,26 @@ class SimPhone:
         """End its mishap: what went wrong so far stays as it is, nothing more goes wrong."""
         self.life.mishap = self._services.daemon.mishap = NONE
 
-    def install_app(self, app: str, program: Sequence[str]) -> None:
-        """Install an app: `am start` runs a program of this machine.
+    def install_app(
+        self, app: str, program: Sequence[str | os.PathLike[str]], *, files: Sequence[str | os.PathLike[str]] = ()
+    ) -> None:
+        """Install an app: from now on `am start` runs a program.
+
+        The program is copied to the phone with the files among its arguments. `sys.executable` stands for a Python
+        that the phone has for apps, with the standard library alone.
 
         Args:
             app: Its package name, `com.example.bench`.
             program: The program and its arguments. Extras given to `am start` are in its environment, and what
                 it prints goes to the phone's log.
+            files: Further files and folders of this machine; they lie beside the program.
         """
-        self._services.apps.install(app, program)
+        self._services.apps.install(app, [os.fspath(word) for word in program], [Path(file) for file in files])
+
+    @property
+    def log(self) -> tuple[str, ...]:
+        """Lines of its log, what apps printed among them: `I com.example.bench: text`."""
+        return self._services.apps.log
 
     def leave(self, seconds: float | None = None) -> None:
         """Drop its link, for some seconds or for good."""
@@ -182,6 +218,7 @@ def simulated_phone(
     mishap: str | None = None,
     speed: float = 1.0,
     unit: int = 1,
+    isolate: bool = True,
     server: AdbServer | None = None,
 ) -> Iterator[SimPhone]:
     """Switch a simulated phone on and connect a genuine adb server to it.
@@ -191,6 +228,7 @@ def simulated_phone(
         mishap: Name of what goes wrong; None for nothing.
         speed: Seconds that pass on it per real second.
         unit: Which one of its family.
+        isolate: Whether it is given a file system of its own where this machine allows that.
         server: An adb server that runs already; None starts one for this phone alone.
 
     Raises:
@@ -198,7 +236,9 @@ def simulated_phone(
         TargetError: adb did not start or did not connect.
     """
     with ExitStack() as stack:
-        phone = stack.enter_context(SimPhone(personality=personality, mishap=mishap, speed=speed, unit=unit))
+        phone = stack.enter_context(
+            SimPhone(personality=personality, mishap=mishap, speed=speed, unit=unit, isolate=isolate)
+        )
         adb = server if server is not None else stack.enter_context(AdbServer())
         said = adb.connect(phone.address)
         if "connected to" not in said and not phone.life.mishap.unauthorized:

@@ -1,7 +1,7 @@
 """The `reverse:` and `tcp:` services: ports of the phone towards the computer, and the other way.
 
-The simulated phone shares the loopback of the machine it runs on. A reverse from the port on which the
-computer's own server already listens therefore needs no listener of ours: whoever connects reaches it.
+A phone that is isolated has a loopback of its own. One that is not shares that of the machine it runs on: a reverse
+from the port on which the computer's own server already listens needs no listener there, whoever connects reaches it.
 """
 
 from __future__ import annotations
@@ -9,16 +9,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import socket
+from collections.abc import Awaitable, Callable
 
 from pytest_devperf.simphone.daemon import Link, Stream, StreamClosedError
 
 READ_BYTES = 32 * 1024
 
+SocketMaker = Callable[[], Awaitable[socket.socket]]
+"""Makes a TCP socket in the phone's network."""
+
 
 class Reverses:
     """The reverses of one phone; they end with the link that ordered them."""
 
-    def __init__(self) -> None:
+    def __init__(self, make_socket: SocketMaker) -> None:
+        self._make_socket = make_socket
         self._rules: dict[str, tuple[Link, str, asyncio.Server | None]] = {}
         self._carrying: set[asyncio.Task[None]] = set()
 
@@ -58,10 +64,14 @@ class Reverses:
             if rest.startswith("norebind:"):
                 return _failure(f"cannot rebind {phone}")
             self._kill(phone)
+        take = _Connector(link, computer, self._carrying).take
+        listener = await self._make_socket()
         try:
-            take = _Connector(link, computer, self._carrying).take
-            server = await asyncio.start_server(take, "127.0.0.1", int(number))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("127.0.0.1", int(number)))
+            server = await asyncio.start_server(take, sock=listener)
         except OSError as error:
+            listener.close()
             if error.errno != errno.EADDRINUSE or phone != computer:
                 return _failure(f"cannot bind {phone}: {error.strerror}")
             self._rules[phone] = (link, computer, None)
@@ -105,17 +115,36 @@ class _Connector:
         except asyncio.CancelledError:
             writer.close()
             raise
-        await _carry(stream, reader, writer)
+        await carry(stream, reader, writer)
 
 
-async def serve_tcp(stream: Stream, port: int) -> None:
+async def serve_tcp(stream: Stream, port: int, make_socket: SocketMaker) -> None:
     """Connect to a port of the phone, as `adb forward` asks."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    await _carry(stream, reader, writer)
+    connection = await make_socket()
+    try:
+        connection.settimeout(0)
+        await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", port))
+    except BaseException:
+        connection.close()
+        raise
+    await carry(stream, *await asyncio.open_connection(sock=connection))
 
 
-async def _carry(stream: Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass bytes both ways until either side ends."""
+async def carry(
+    stream: Stream,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    *,
+    passed: Callable[[int], None] = lambda _bytes: None,
+) -> None:
+    """Pass bytes both ways until either side ends.
+
+    Args:
+        stream: The computer's side.
+        reader: What comes from the phone's side.
+        writer: What goes there.
+        passed: Told how many bytes go to the phone.
+    """
 
     async def upwards() -> None:
         with contextlib.suppress(StreamClosedError, OSError):
@@ -125,6 +154,7 @@ async def _carry(stream: Stream, reader: asyncio.StreamReader, writer: asyncio.S
     async def downwards() -> None:
         with contextlib.suppress(OSError):
             while data := await stream.read():
+                passed(len(data))
                 writer.write(data)
                 await writer.drain()
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import os
+import socket
 from collections.abc import Awaitable
 from pathlib import Path
 
@@ -16,19 +17,15 @@ from pytest_devperf.simphone.commands import answer
 from pytest_devperf.simphone.daemon import Daemon, Service, Stream
 from pytest_devperf.simphone.dumps import sys_files
 from pytest_devperf.simphone.life import Life
-from pytest_devperf.simphone.reverse import Reverses, serve_tcp
-from pytest_devperf.simphone.sandbox import OWN_WORDS, Sandbox
+from pytest_devperf.simphone.reverse import Reverses, carry, serve_tcp
+from pytest_devperf.simphone.sandbox import Sandbox
 from pytest_devperf.simphone.shell import Ground, serve_shell
-from pytest_devperf.simphone.sync import Files, serve_sync
-from pytest_devperf.simphone.translate import is_writable, locate
-from pytest_devperf.simphone.usage import cpu_s, memory_kib
+from pytest_devperf.simphone.stubs import OWN_WORDS
+from pytest_devperf.simphone.usage import cpu_s, find_process, memory_kib
 
 TICK_S = 0.2
 """How often the shown clocks and temperatures follow the state while commands run. A tick costs this machine
 about a millisecond, and the workload runs on it, too."""
-
-NO_SPACE = 28
-"""ENOSPC, as the phone's kernel numbers it."""
 
 
 class Services:
@@ -49,10 +46,10 @@ class Services:
         """Shell commands begun so far."""
         self.apps = Apps(sandbox, self._began, self._ended)
         """What is installed."""
-        self._reverses = Reverses()
+        self._reverses = Reverses(sandbox.system.make_socket)
         self._running: set[int] = set()
-        self._unwatched: list[Command] = []
-        self._cpu_s: dict[int, float] = {}
+        self._spent_s = 0.0
+        """CPU time that everything on it has used."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._pipe = -1
         self._asks = b""
@@ -62,6 +59,7 @@ class Services:
 
     async def start(self) -> None:
         """Listen: for adb servers, and for stub commands."""
+        self.sandbox.system.attach()
         self._pipe = os.open(self.sandbox.control / "ask", os.O_RDWR | os.O_NONBLOCK)
         asyncio.get_running_loop().add_reader(self._pipe, self._take_asks)
         self.refresh(anew=True)
@@ -74,12 +72,9 @@ class Services:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self.sandbox.end_processes()
         await self._reverses.close()
         await self.daemon.close()
-        self.sandbox.end_processes()  # once more: a command that was just beginning
-        for command in self._unwatched:
-            await command.wait()
+        self.sandbox.system.detach()
         asyncio.get_running_loop().remove_reader(self._pipe)
         for pipe in (self._pipe, *self._replies.values()):
             os.close(pipe)
@@ -94,18 +89,19 @@ class Services:
                 return None
             return functools.partial(self._shell, text=rest, packets=packets)
         if word == "sync":
-            return functools.partial(serve_sync, files=self._files())
+            return self._serve_files
         if word == "reverse":
             return functools.partial(self._reverses.serve, order=rest)
         if word == "tcp" and rest.isdigit():
-            return functools.partial(serve_tcp, port=int(rest))
+            return functools.partial(serve_tcp, port=int(rest), make_socket=self.sandbox.system.make_socket)
         return None
 
     def refresh(self, *, anew: bool = False) -> None:
         """Let the files in the sandbox say what the state is now."""
         self.sandbox.show(sys_files(self.life.person, self.life.look()), anew=anew)
         for name, cpus in (("slowdown", None), *self._masks.items()):
-            self.sandbox.put(self.sandbox.control / name, f"{self.life.slowdown(cpus):.6f}\n")
+            for file, factor in ((name, self.life.slowdown(cpus)), (f"{name}.clocks", self.life.clock_slowdown(cpus))):
+                self.sandbox.put(self.sandbox.control / file, f"{factor:.6f}\n")
 
     def spawn(self, work: Awaitable[None]) -> None:
         """Run something beside, until it ends or the phone does."""
@@ -125,6 +121,7 @@ class Services:
         self.commands_run += 1
         self._running.add(pid)
         if len(self._running) == 1:
+            self._spent_s = cpu_s(self.sandbox.system.pid)
             self.spawn(self._follow())
         mishap = self.life.mishap
         if mishap.dies_after_s is not None:
@@ -134,9 +131,6 @@ class Services:
 
     def _ended(self, command: Command) -> None:
         self._running.discard(command.pid)
-        self._cpu_s.pop(command.pid, None)
-        # One that goes on by itself is asked again later, so that it does not stay a zombie.
-        self._unwatched = [left for left in (*self._unwatched, command) if left.process.poll() is None]
 
     async def _lose(self, pid: int, after_s: float, away_s: float | None) -> None:
         """Drop the link once a command has run for so long."""
@@ -154,12 +148,9 @@ class Services:
         self.life.work(0.0)
 
     def _used_cores(self) -> float:
-        """CPU time that our commands used since the last tick, over the tick."""
-        used_s = 0.0
-        for pid in tuple(self._running):
-            spent_s = cpu_s(pid)
-            used_s += max(0.0, spent_s - self._cpu_s.get(pid, 0.0))
-            self._cpu_s[pid] = spent_s
+        """CPU time that everything on it used since the last tick, over the tick."""
+        spent_s = cpu_s(self.sandbox.system.pid)
+        used_s, self._spent_s = max(0.0, spent_s - self._spent_s), spent_s
         return used_s / TICK_S
 
     # -- stub commands -----------------------------------------------------------------------------
@@ -172,7 +163,7 @@ class Services:
         self._replies = {folder: pipe for folder, pipe in self._replies.items() if folder.exists()}
         for line in lines:
             with contextlib.suppress(OSError):  # its asker was killed meanwhile
-                self._reply(Path(os.fsdecode(line)))
+                self._reply(self.sandbox.reply_folder(os.fsdecode(line)))
 
     def _reply(self, folder: Path) -> None:
         name, *words = (folder / "words").read_text("utf-8", "surrogateescape").split("\0")[:-1]
@@ -190,13 +181,18 @@ class Services:
             state=self.life.look(),
             serial=self.serial,
             used_kib=self.sandbox.used_kib() if name == "df" else 0,
-            memory=memory_kib,
+            memory=self._memory_kib,
             apps=self.apps.processes,
             log=self.apps.log,
         )
         said = answer(name, asked)
         self._carry_out(said)
         return said.out, said.err, said.code
+
+    def _memory_kib(self, pid: int) -> tuple[int, int, int] | None:
+        system = self.sandbox.system
+        here = find_process(system.pid, pid) if system.isolated else pid
+        return None if here is None else memory_kib(here)
 
     def _carry_out(self, said: Answer) -> None:
         if said.change:
@@ -223,20 +219,24 @@ class Services:
         name = f"slowdown.{mask:x}"
         self._masks[name] = cpus
         self.refresh()
-        return f"{self.sandbox.control / name}\n", "", 0
+        return f"{self.sandbox.control_path(name)}\n", "", 0
 
     # -- the rest ----------------------------------------------------------------------------------
 
-    def _files(self) -> Files:
-        return Files(lambda path: locate(path, self.sandbox.root), is_writable, self._received)
+    async def _serve_files(self, stream: Stream) -> None:
+        limit = self.life.mishap.dies_after_push_bytes
+        came = 0
 
-    def _received(self, total: int) -> None:
-        mishap = self.life.mishap
-        if mishap.disk_full:
-            raise OSError(NO_SPACE, "No space left on device")
-        if mishap.dies_after_push_bytes is not None and total >= mishap.dies_after_push_bytes:
-            self.spawn(self.daemon.go_away())
-            raise OSError(5, "Input/output error")
+        def passed(more: int) -> None:
+            nonlocal came
+            came += more
+            if limit is not None and came >= limit:
+                self.spawn(self.daemon.go_away())
+
+        ours, theirs = socket.socketpair()
+        with theirs:
+            await self.sandbox.system.serve_files(theirs, full=self.life.mishap.disk_full)
+        await carry(stream, *await asyncio.open_connection(sock=ours), passed=passed)
 
     def _banner(self) -> str:
         person = self.life.person

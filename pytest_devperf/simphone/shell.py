@@ -1,20 +1,17 @@
-"""The `shell:`, `shell,v2:` and `exec:` services: commands run for real, by this machine's `/bin/sh`."""
+"""The `shell:`, `shell,v2:` and `exec:` services: commands run for real, by the phone's shell."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from pytest_devperf.simphone.command import Command
 from pytest_devperf.simphone.daemon import Stream, StreamClosedError
 from pytest_devperf.simphone.mishap import Mishap
 from pytest_devperf.simphone.sandbox import Sandbox
-from pytest_devperf.simphone.translate import Back, to_sandbox
 
 STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = range(5)
 """Packet kinds of the shell protocol. Source: AOSP `packages/modules/adb/shell_protocol.h`."""
@@ -71,12 +68,15 @@ async def serve_shell(stream: Stream, ground: Ground, text: str, *, packets: boo
         packets: Whether the shell protocol (version 2) was asked for; without it stderr joins stdout.
     """
     sandbox = ground.sandbox
-    words = ["/bin/sh", "-c", to_sandbox(text, sandbox.root)] if text else ["/bin/sh", "-s"]
     command, outputs = await Command.start(
-        words, cwd=sandbox.root, environment=sandbox.environment(), joined=not packets
+        sandbox.system,
+        sandbox.shell_words(text),
+        environment=sandbox.environment(),
+        cwd=sandbox.place("/"),
+        joined=not packets,
     )
     ground.began(command)
-    entrance = _Ear(stream, command, packets=packets, root=None if text else sandbox.root)
+    entrance = _Ear(stream, command, packets=packets, commands=None if text else sandbox.inward)
     listening = asyncio.ensure_future(entrance.listen())
     mouth = _Mouth(stream, ground, packets=packets)
     pumps = [asyncio.ensure_future(_pump(output, kind, mouth, sandbox)) for kind, output in enumerate(outputs, STDOUT)]
@@ -92,21 +92,24 @@ async def serve_shell(stream: Stream, ground: Ground, text: str, *, packets: boo
 
 
 async def _pump(source: asyncio.StreamReader, kind: int, mouth: _Mouth, sandbox: Sandbox) -> None:
-    back = Back(sandbox.root)
+    back = sandbox.outward()
     while data := await source.read(READ_BYTES):
-        await mouth.say(kind, back.feed(data))
-    await mouth.say(kind, back.end())
+        await mouth.say(kind, data if back is None else back.feed(data))
+    if back is not None:
+        await mouth.say(kind, back.end())
 
 
 class _Ear:
     """Passes on to a command what comes for its stdin, and that nobody is there any more."""
 
-    def __init__(self, stream: Stream, command: Command, *, packets: bool, root: Path | None) -> None:
+    def __init__(
+        self, stream: Stream, command: Command, *, packets: bool, commands: Callable[[bytes], bytes] | None
+    ) -> None:
         self._stream = stream
         self._command = command
         self._packets = packets
-        self._root = root
-        """Where paths in the input lead, if the input holds commands."""
+        self._translated = commands or (lambda data: data)
+        """What becomes of the input: it may hold commands."""
 
     async def listen(self) -> None:
         """Pass on until the end."""
@@ -127,8 +130,3 @@ class _Ear:
                 return b""
             if kind == STDIN and data:
                 return data
-
-    def _translated(self, data: bytes) -> bytes:
-        if self._root is None:
-            return data
-        return os.fsencode(to_sandbox(os.fsdecode(data), self._root))

@@ -1,64 +1,53 @@
-"""Paths of the phone in a text -> paths of the sandbox, and back in what is printed.
+"""Paths of the phone in a text -> paths of a folder of this machine, and back in what is printed.
 
-Neither root nor a mount is needed, and it is the same on every system; the price is told in the package's
-documentation.
+This is for machines that cannot isolate a phone. Every folder at the root is the phone's, also those that only this
+machine has (`/home`): they are missing on the phone. Programs, libraries, devices and `/proc/PID` stay this machine's.
+A path that a program makes up by itself is not translated.
 """
 
 from __future__ import annotations
 
-import posixpath
+import functools
+import os
 import re
 from pathlib import Path
 
-TOP = ("data", "sdcard", "storage", "sys", "system", "vendor", "product", "odm", "mnt")
-"""Folders of the phone's root that live in the sandbox."""
+from pytest_devperf.simphone.layout import PROC
 
-PROC = ("meminfo", "cpuinfo", "stat", "loadavg", "uptime", "version")
-"""Files of `/proc` that speak of the machine; `/proc/PID` and `/proc/self` stay the real ones."""
+PHONES = ("data", "sdcard", "storage", "sys", "system", "vendor", "product", "odm", "mnt", "apex", "etc")
+"""Folders of a phone's root."""
 
-_PATH = re.compile(rf"(?<![\w./\-+@%])/(?=(?:{'|'.join(TOP)})(?![\w.\-])|proc/(?:{'|'.join(PROC)})(?![\w.\-/]))")
+MACHINES = frozenset({"bin", "dev", "lib", "lib32", "lib64", "proc", "sbin", "usr"})
+"""Folders of this machine's root that its programs need."""
 
-WRITABLE = ("/data/local/tmp", "/sdcard", "/storage/emulated/0")
-"""Where the shell user may write."""
+
+@functools.cache
+def tops() -> tuple[str, ...]:
+    """List the folders of the root that lead into the phone's folder."""
+    here = (name for name in os.listdir("/") if re.fullmatch(r"[\w.-]+", name))  # noqa: PTH208 - names are wanted
+    return (*PHONES, *sorted({*here} - MACHINES - {*PHONES}))
 
 
 def to_sandbox(text: str, root: Path) -> str:
-    """Let every absolute path of the phone in a shell text lead into the sandbox."""
-    return _PATH.sub(lambda _match: f"{root}/", text)
+    """Let every absolute path of the phone in a shell text lead into its folder."""
+    return _pattern().sub(lambda _match: f"{root}/", text)
 
 
 def sed_script(root: Path) -> str:
-    """The same translation for `sed -E`, which knows no look-around.
+    """Write the same translation for `sed -E`, which knows no look-around.
 
     A mark stands for the folder until the end: it may itself begin like a path of the phone. Twice, because
     two paths may share the character between them.
     """
     mark, before, after = "\x01", "(^|[^\x01A-Za-z0-9_./+@%-])", r"([^A-Za-z0-9_.-]|$)"
-    top = f"s#{before}/({'|'.join(TOP)}){after}#\\1{mark}/\\2\\3#g"
+    names = "|".join(map(re.escape, tops()))
+    top = f"s#{before}/({names}){after}#\\1{mark}/\\2\\3#g"
     proc = f"s#{before}/(proc/({'|'.join(PROC)}))([^A-Za-z0-9_./-]|$)#\\1{mark}/\\2\\4#g"
     return "\n".join([top, top, proc, proc, f"s#{mark}#{root}#g", ""])
 
 
-def locate(path: str, root: Path) -> Path:
-    """Place one path of the phone within the sandbox; `..` cannot leave it.
-
-    Raises:
-        OSError: The path cannot be (it holds a NUL).
-    """
-    if "\0" in path:
-        raise OSError(22, "Invalid argument", path)
-    inside = posixpath.normpath("/" + path).lstrip("/")
-    return root / inside
-
-
-def is_writable(path: str) -> bool:
-    """Whether the shell user may write at this path of the phone."""
-    plain = posixpath.normpath("/" + path.lstrip("/"))
-    return any(plain == folder or plain.startswith(folder + "/") for folder in WRITABLE)
-
-
 class Back:
-    """Printed text with the sandbox's folder taken out again, piece by piece.
+    """Printed text with the folder taken out again, piece by piece.
 
     A piece may end in the middle of the folder's name; that end is kept back until the next one.
     """
@@ -89,3 +78,9 @@ class Back:
         """The longest end of the data that the folder's name may begin with."""
         longest = min(len(self._root), len(data))
         return next((data[-n:] for n in range(longest, 0, -1) if data.endswith(self._root[:n])), b"")
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    names = "|".join(map(re.escape, tops()))
+    return re.compile(rf"(?<![\w./\-+@%])/(?=(?:{names})(?![\w.\-])|proc/(?:{'|'.join(PROC)})(?![\w.\-/]))")

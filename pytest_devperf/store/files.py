@@ -18,6 +18,7 @@ from pytest_devperf.english import counted
 from pytest_devperf.errors import StoreError
 from pytest_devperf.record.codec import RunHead, decode, decode_heads, encode
 from pytest_devperf.record.record import Document, Run
+from pytest_devperf.store.generation import next_generation
 from pytest_devperf.store.naming import age_of, device_name, file_name, safe_name
 from pytest_devperf.store.store import Shelf
 
@@ -68,8 +69,13 @@ class FileStore(ABC):
         """
 
     @abstractmethod
-    def put(self, run: Run, shelf: Place, data: bytes) -> str:
-        """Write a run into a folder, whole or not at all, named by `name_in`; tell where it lies.
+    def put(self, run: Run, shelf: Place, *, append: bool | None) -> str:
+        """Write a run into a folder, whole or not at all, as `lay_out` says; tell where it lies.
+
+        Args:
+            run: The run.
+            shelf: The folder.
+            append: Whether it joins the newest generation; None: it names its own.
 
         Raises:
             StoreError: It cannot be written; nothing is left behind.
@@ -85,6 +91,17 @@ class FileStore(ABC):
         Raises:
             StoreError: It has no label, or cannot be written; nothing is left behind.
         """
+        return self._keep(run, append=None)
+
+    def save_in_generation(self, run: Run, *, append: bool) -> str:
+        """Keep a run in a new generation of its label, or with `append` in the newest one.
+
+        Raises:
+            StoreError: It has no label, cannot be written, or the generation to join cannot be read.
+        """
+        return self._keep(run, append=append)
+
+    def _keep(self, run: Run, *, append: bool | None) -> str:
         label = run.label
         if not label:
             raise StoreError("a run without a label cannot be kept", "name one with --devperf-save LABEL")
@@ -92,12 +109,34 @@ class FileStore(ABC):
             raise StoreError(f"the label {label!a} cannot be written down", "choose another with --devperf-save LABEL")
         run = changed(run, id=run.id or secrets.token_hex(4))
         file_name(run, None)  # refuses before anything is touched
-        return self.put(run, (device_name(run.device), safe_name(label)), encode(Document(runs=(run,))))
+        return self.put(run, (device_name(run.device), safe_name(label)), append=append)
 
-    def name_in(self, run: Run) -> str:
-        """Name a run's file among those of its label that are there now."""
+    def lay_out(self, run: Run, *, append: bool | None) -> tuple[str, bytes]:
+        """Name a run's file after those of its label that are there now, and write the run out with its generation.
+
+        A store calls it while nobody else writes, if it can.
+
+        Raises:
+            StoreError: The run cannot be written down, or the generation to join cannot be read.
+        """
         places = self.places(run.device.fingerprint, run.label or "")
-        return file_name(run, places[0][-1] if places else None)
+        if append is not None:
+            newest = self._generation_at(places[0], needed=append) if places else None
+            run = changed(run, generation=self.name_generation(newest, run, append=append))
+        return file_name(run, places[0][-1] if places else None), encode(Document(runs=(run,)))
+
+    def name_generation(self, newest: str | None, run: Run, *, append: bool) -> str:
+        """Name a run's generation after the newest one of its label."""
+        return next_generation(newest, run.taken_at, append=append)
+
+    def _generation_at(self, place: Place, *, needed: bool) -> str | None:
+        """Read the generation of a run that is there; None for a damaged one, unless it is needed."""
+        try:
+            return _only(decode_heads(self.read(place), self.where(place)), self.where(place)).generation
+        except StoreError:
+            if needed:
+                raise
+            return None
 
     def shelves(self) -> Sequence[Shelf]:
         """List devices and labels, sorted; empty where there is no store yet.

@@ -13,7 +13,6 @@ from pytest_devperf.errors import StoreError
 from pytest_devperf.record.record import Run
 from pytest_devperf.store.file import read_bytes
 from pytest_devperf.store.files import README, FileStore, Place
-from pytest_devperf.store.naming import file_name
 from pytest_devperf.store.writing import folders_made, reason, replace, sweep, sync_folder, temporary_beside, told
 
 LOCK_WAIT_S = 30.0
@@ -73,25 +72,26 @@ class FolderStore(FileStore):
         """Give the path of a place."""
         return str(self.path.joinpath(*place))
 
-    def put(self, run: Run, shelf: Place, data: bytes) -> str:
+    def put(self, run: Run, shelf: Place, *, append: bool | None) -> str:
         """Write a run, one writer at a time; a failed first save leaves no store behind.
 
         Raises:
             StoreError: It cannot be written.
         """
         with told(self.path):
-            made = None if self.path.exists() else self._make_with(run, shelf, data)
-            return str(made or self._add(run, shelf, data))
+            made = None if self.path.exists() else self._make_with(run, shelf, append=append)
+            return str(made or self._add(run, shelf, append=append))
 
-    def _make_with(self, run: Run, shelf: Place, data: bytes) -> Path | None:
+    def _make_with(self, run: Run, shelf: Place, *, append: bool | None) -> Path | None:
         """Make the store with its first run in it, in one step; None if another session was quicker."""
         with folders_made(self.path.parent):
+            name, data = self.lay_out(run, append=append)
             sweep(self.path.parent)
             store = temporary_beside(self.path)
             folder = store.joinpath(*shelf)
             try:
                 folder.mkdir(parents=True)
-                replace(folder / file_name(run, None), data)
+                replace(folder / name, data)
                 _furnish(store)
                 (store / _LOCK).touch()
                 store.rename(self.path)
@@ -102,18 +102,18 @@ class FolderStore(FileStore):
             finally:
                 shutil.rmtree(store, ignore_errors=True)
         sync_folder(self.path.parent)
-        return self.path.joinpath(*shelf, file_name(run, None))
+        return self.path.joinpath(*shelf, name)
 
-    def _add(self, run: Run, shelf: Place, data: bytes) -> Path:
+    def _add(self, run: Run, shelf: Place, *, append: bool | None) -> Path:
         """Add a run to the store that is there."""
         folder = self.path.joinpath(*shelf)
         with self._locked(), folders_made(folder):
             for each in (self.path, folder):
                 sweep(each)
-            path = folder / self.name_in(run)
-            replace(path, data)
+            name, data = self.lay_out(run, append=append)
+            replace(folder / name, data)
         _furnish(self.path)
-        return path
+        return folder / name
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

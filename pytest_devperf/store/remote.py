@@ -34,8 +34,9 @@ def without_secrets(text: str) -> str:
 class RemoteStore(FileStore):
     """Runs behind a URL.
 
-    There are no locks there: two saves at the same moment both stay, and the later one of a second is the
-    one with the greater id. A run is written beside its place and moved there, so that nobody reads a half.
+    There are no locks there: two saves at the same moment both stay, each in a generation of its own, and the later
+    one of a second is the one with the greater id. A run is written beside its place and moved there, so that nobody
+    reads a half.
 
     Args:
         url: As fsspec spells it: `s3://bucket/folder`, `sftp://host/folder`, `memory://folder`.
@@ -100,13 +101,19 @@ class RemoteStore(FileStore):
         """Give the URL of a place, without secrets."""
         return "/".join((str(self), *place))
 
-    def put(self, run: Run, shelf: Place, data: bytes) -> str:
+    def name_generation(self, newest: str | None, run: Run, *, append: bool) -> str:
+        """Name a run's generation so that no save at the same moment has it, too: both find the same newest one."""
+        name = super().name_generation(newest, run, append=append)
+        return name if name == newest else f"{name}-{run.id}"
+
+    def put(self, run: Run, shelf: Place, *, append: bool | None) -> str:
         """Write a run beside its place and move it there.
 
         Raises:
             StoreError: It cannot be written.
         """
-        place = (*shelf, self.name_in(run))
+        name, data = self.lay_out(run, append=append)
+        place = (*shelf, name)
         self._replace(place, data)
         self._sweep(shelf)
         with suppress(StoreError):  # never at the cost of the run that was just kept

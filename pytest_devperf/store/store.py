@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pytest_devperf.record.record import DeviceRecord, Run
 
@@ -53,5 +53,25 @@ class Store(Protocol):
 
         Raises:
             StoreError: A file is corrupt or foreign; it is named. An older run never takes its place.
+        """
+        ...
+
+
+@runtime_checkable
+class GenerationStore(Protocol):
+    """A store that finds out a run's generation in the moment of saving, while nobody else writes.
+
+    For another store the generation is found out before the save, which two sessions may do at the same time.
+    """
+
+    def save_in_generation(self, run: Run, *, append: bool) -> str:
+        """Keep a run as `save` does, whatever generation it names.
+
+        Args:
+            run: The run.
+            append: Whether it joins the newest generation of its label, if there is one; else it starts a new one.
+
+        Raises:
+            StoreError: It cannot be written, or the generation to join cannot be read.
         """
         ...

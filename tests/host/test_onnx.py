@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import fingerprint
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
@@ -341,11 +342,11 @@ def test_the_model_file_is_hashed_with_its_external_data(target, make, tmp_path)
 
 def test_another_model_of_the_same_inputs_is_the_same_work(target, scale, make):
     square = scale([2, 3])
-    one = fingerprint(square, facts={}, prefixes={}, input_facts=target.survey(square).inputs)
+    one = fingerprint(square, Digest(), facts={}, input_facts=target.survey(square).inputs)
     double = make(
         [helper.make_node("Add", ["x", "x"], ["y"])], [value("x", T.FLOAT, [2, 3])], [value("y", T.FLOAT, [2, 3])]
     )
-    other = fingerprint(double, facts={}, prefixes={}, input_facts=target.survey(double).inputs)
+    other = fingerprint(double, Digest(), facts={}, input_facts=target.survey(double).inputs)
 
     assert one == other
 

@@ -22,7 +22,7 @@ from pytest_devperf.store import writing
 from pytest_devperf.store.commit import read_commit
 from pytest_devperf.store.file import names_a_file, read_file
 from pytest_devperf.store.folder import FolderStore
-from pytest_devperf.store.generation import generation_for
+from pytest_devperf.store.generation import save_run
 from pytest_devperf.store.open import open_store
 from pytest_devperf.store.writing import ABANDONED_S, write_file
 
@@ -465,36 +465,99 @@ def test_a_run_in_a_folder_of_another_name_is_named_rather_than_listed_and_not_f
         store.shelves()
 
 
-def test_a_save_starts_a_new_generation_and_append_joins_the_newest(store):
-    def saved(taken_at, *, append):
-        generation = generation_for(store, FINGERPRINT, "main", append=append, taken_at=taken_at)
-        store.save(a_run(taken_at=taken_at, generation=generation))
-        return generation
+class PlainStore:
+    """A store of a plugin's own, which can do no more than the protocol asks."""
 
-    assert saved("2026-11-01T00:00:00Z", append=True) == "2026-11-01T00:00:00Z"
-    assert saved("2026-11-02T00:00:00Z", append=False) == "2026-11-02T00:00:00Z"
-    assert saved("2026-11-03T00:00:00Z", append=True) == "2026-11-02T00:00:00Z"
-    assert len(store.runs(FINGERPRINT, "main", newest=True)) == 2
+    def __init__(self, path):
+        self._kept = FolderStore(path)
+
+    def check_writable(self):
+        self._kept.check_writable()
+
+    def save(self, run):
+        assert run.generation is not None
+        return self._kept.save(run)
+
+    def shelves(self):
+        return self._kept.shelves()
+
+    def runs(self, fingerprint, label, *, newest=False):
+        return self._kept.runs(fingerprint, label, newest=newest)
+
+
+@pytest.fixture(params=[FolderStore, PlainStore])
+def any_store(request, tmp_path):
+    return request.param(tmp_path / "kept")
+
+
+def saved_generation(store, taken_at, *, append):
+    save_run(store, a_run(taken_at=taken_at, generation=None), append=append)
+    return store.runs(FINGERPRINT, "main")[0].generation
+
+
+def test_a_save_starts_a_new_generation_and_append_joins_the_newest(any_store):
+    assert saved_generation(any_store, "2026-11-01T00:00:00Z", append=True) == "2026-11-01T00:00:00Z"
+    assert saved_generation(any_store, "2026-11-02T00:00:00Z", append=False) == "2026-11-02T00:00:00Z"
+    assert saved_generation(any_store, "2026-11-03T00:00:00Z", append=True) == "2026-11-02T00:00:00Z"
+    assert len(any_store.runs(FINGERPRINT, "main", newest=True)) == 2
 
 
 @pytest.mark.parametrize("taken_at", ["2026-11-29T20:15:03Z", "2020-01-01T00:00:00Z"])
-def test_a_new_generation_is_the_newest_in_the_same_second_and_by_a_clock_set_back(store, taken_at):
-    store.save(a_run(id="before"))
+def test_a_new_generation_is_the_newest_in_the_same_second_and_by_a_clock_set_back(any_store, taken_at):
+    saved_generation(any_store, "2026-11-29T20:15:03Z", append=False)
 
-    generation = generation_for(store, FINGERPRINT, "main", append=False, taken_at=taken_at)
-    store.save(a_run(taken_at=taken_at, generation=generation, id="after"))
-
-    assert generation == "2026-11-29T20:15:04Z"
-    assert [run.id for run in store.runs(FINGERPRINT, "main", newest=True)] == ["after"]
+    assert saved_generation(any_store, taken_at, append=False) == "2026-11-29T20:15:04Z"
+    assert len(any_store.runs(FINGERPRINT, "main", newest=True)) == 1
 
 
-def test_a_damaged_baseline_can_be_replaced_but_not_joined(store):
-    Path(store.save(a_run())).write_bytes(b"{")
-    wanted = {"store": store, "fingerprint": FINGERPRINT, "label": "main", "taken_at": "2026-12-01T00:00:00Z"}
+def test_a_damaged_baseline_can_be_replaced_but_not_joined(any_store):
+    path = Path(save_run(any_store, a_run(), append=False))
+    path.write_bytes(b"{")
 
-    assert generation_for(**wanted, append=False) == "2026-12-01T00:00:00Z"
     with pytest.raises(StoreError):
-        generation_for(**wanted, append=True)
+        save_run(any_store, a_run(), append=True)
+    again = Path(save_run(any_store, a_run(taken_at="2026-12-01T00:00:00Z", generation=None), append=False))
+    assert read_file(again).runs[0].generation == "2026-12-01T00:00:00Z"
+
+
+SAVER = """
+import sys
+from pytest_devperf.record.record import DeviceRecord, Run
+from pytest_devperf.store.folder import FolderStore
+from pytest_devperf.store.generation import save_run
+
+device = DeviceRecord(fingerprint="0123456789ab", kind="host")
+run = Run(label="main", taken_at="2026-11-29T20:15:03Z", devperf_version="0", device=device)
+store = FolderStore(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.read()
+save_run(store, run, append=sys.argv[2] == "append")
+"""
+
+
+@pytest.mark.parametrize("below", [True, False], ids=["a store", "no store yet"])
+@pytest.mark.parametrize(("word", "generations"), [("anew", 12), ("append", 1)])
+def test_sessions_that_save_at_the_same_moment_share_a_generation_only_if_they_append(
+    tmp_path, word, generations, below
+):
+    store = FolderStore(tmp_path / "store")
+    if below:
+        store.save(a_run("other"))
+    command = [sys.executable, "-c", SAVER, str(store.path), word]
+    savers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(12)]
+    for saver in savers:
+        assert saver.stdout.readline() == b"ready\n"
+    for saver in savers:
+        saver.stdin.close()
+    assert [saver.wait() for saver in savers] == [0] * 12
+    for saver in savers:
+        saver.stdout.close()
+
+    found = store.runs(FINGERPRINT, "main")
+    assert len(found) == 12
+    assert len({run.generation for run in found}) == generations
+    assert [run.generation for run in found] == sorted((run.generation for run in found), reverse=True)
+    assert len(store.runs(FINGERPRINT, "main", newest=True)) == 12 / generations
 
 
 @pytest.mark.parametrize(("spec", "place"), [(None, ".devperf"), ("kept/here", "kept/here"), ("file://x", "x")])
@@ -550,9 +613,10 @@ def test_a_pipe_is_written_into_as_its_reader_reads(tmp_path):
         holder = os.open(tmp_path / "pipe", os.O_WRONLY)  # returns once the reader is there
         writer = threading.Thread(target=write_file, args=(tmp_path / "pipe", data))
         writer.start()
-        os.close(holder)
-        assert reader.stdout.read() == data
+        assert reader.stdout.read(len(data)) == data
         writer.join()
+        os.close(holder)  # not earlier: without any writer the reader would end
+        assert reader.stdout.read() == b""
     assert (tmp_path / "pipe").is_fifo()
 
 

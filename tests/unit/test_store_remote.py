@@ -10,7 +10,7 @@ import pytest
 
 from pytest_devperf.errors import StoreError, UsageError
 from pytest_devperf.record.record import DeviceRecord, Run
-from pytest_devperf.store.generation import generation_for
+from pytest_devperf.store.generation import save_run
 from pytest_devperf.store.open import open_store
 from pytest_devperf.store.remote import RemoteStore
 
@@ -62,11 +62,25 @@ def test_saves_of_one_second_all_stay_in_their_order(store):
 
 
 def test_only_the_newest_generation_is_taken_when_it_is_wanted(store):
-    store.save(a_run(id="old"))
-    generation = generation_for(store, FINGERPRINT, "main", append=False, taken_at="2026-11-29T20:15:03Z")
-    store.save(a_run(id="new", generation=generation))
+    save_run(store, a_run(id="old"), append=False)
+    save_run(store, a_run(id="new"), append=False)
 
     assert [run.id for run in store.runs(FINGERPRINT, "main", newest=True)] == ["new"]
+
+
+def test_saves_that_see_the_same_newest_run_are_generations_of_their_own(store):
+    save_run(store, a_run(id="old"), append=False)
+    names = [store.name_generation("2026-11-29T20:15:03Z-old", a_run(id=each), append=False) for each in ("a", "b")]
+
+    assert len(set(names)) == 2
+    assert min(names) > "2026-11-29T20:15:03Z-old"
+
+
+def test_an_appended_run_joins_the_newest_generation(store):
+    save_run(store, a_run(id="old"), append=False)
+    save_run(store, a_run(id="more"), append=True)
+
+    assert [run.id for run in store.runs(FINGERPRINT, "main", newest=True)] == ["more", "old"]
 
 
 def test_a_damaged_newest_run_is_named(store):

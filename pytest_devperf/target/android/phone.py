@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -308,6 +309,9 @@ class AndroidTarget:
 
     def _unit(self) -> str | None:
         """A name for our own note of it, whichever identity records use."""
+        if self.device.kind == "sim":
+            # Two sessions may each have one of the same family and unit; their addresses differ.
+            return f"sim-{re.sub(r'[^0-9A-Za-z]', '-', self._link.serial)}"
         if self.device.unit is not None:
             return self.device.unit
         return read_identity(self._link).device.unit

@@ -202,6 +202,24 @@ def test_a_phone_in_use_by_another_session_is_left_alone(switch_on: SwitchOn, re
     assert pinned
 
 
+def test_two_simulated_phones_of_one_family_are_two_phones(switch_on: SwitchOn, reach: Reach) -> None:
+    one, other = switch_on(), switch_on()
+    with running(
+        [sys.executable, "-c", PROGRAM, one.serial, str(one.server_port), "SIGKILL"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        target = reach(other, pin_clocks="on")
+        target.open()
+        child.kill()
+
+    assert one.own_serial == other.own_serial
+    assert target.swept is None
+    assert other.state.pinned
+
+
 def test_another_computers_changes_are_told_and_left(switch_on: SwitchOn, reach: Reach) -> None:
     target = reach(switch_on())
     foreign = "pinned=true\nhost=0123456789ab\npid=1\n"

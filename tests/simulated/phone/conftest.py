@@ -1,13 +1,22 @@
-"""Simulated phones as adbutils sees them."""
+"""Simulated phones as adbutils sees them, isolated from this machine and as a folder of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import adbutils
 import pytest
 
-from pytest_devperf.simphone import SimPhone
+from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
+
+
+@pytest.fixture(scope="module", params=["isolated", "translated"])
+def phone(adb_server: AdbServer, request: pytest.FixtureRequest) -> Iterator[SimPhone]:
+    """A phone that tests of one file share which change nothing on it."""
+    with simulated_phone(server=adb_server, isolate=request.param == "isolated") as phone:
+        if request.param == "isolated" and phone.barrier is not None:
+            pytest.skip(f"this machine cannot isolate a phone: {phone.barrier}")
+        yield phone
 
 
 @pytest.fixture

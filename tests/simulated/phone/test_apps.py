@@ -83,3 +83,27 @@ def test_the_network_of_an_app_reaches_this_machine_through_a_reverse(with_app, 
         connection, _ = server.accept()
         with connection:
             assert connection.recv(16) == b"done"
+
+
+def test_an_apps_files_lie_beside_it_and_nothing_else_of_this_machine(switch_on, open_device, tmp_path):
+    (tmp_path / "app.py").write_text(READS_ITS_FILES)
+    (tmp_path / "data.txt").write_text("data")
+    (tmp_path / "left.txt").write_text("left")
+    phone = switch_on()
+
+    phone.install_app(APP, [sys.executable, tmp_path / "app.py"], files=[tmp_path / "data.txt"])
+    open_device(phone).shell(f"am start -n {APP}/.MainActivity")
+
+    until(lambda: any("found" in line for line in phone.log))
+    assert f"I {APP}: found ['app.py', 'data.txt'] data" in phone.log
+    assert open_device(phone).shell(f"run-as {APP} ls; run-as com.other ls").splitlines() == [
+        f"run-as: package not debuggable: {APP}",
+        "run-as: unknown package: com.other",
+    ]
+
+
+READS_ITS_FILES = """
+import os
+folder = os.path.dirname(os.path.abspath(__file__))
+print("found", sorted(os.listdir(folder)), open(os.path.join(folder, "data.txt")).read(), flush=True)
+"""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 from pathlib import Path
 
 import adbutils
 import pytest
+from waiting import until
 
 from pytest_devperf.simphone import SimPhone
 from pytest_devperf.simphone.server import adb_program
@@ -71,7 +73,7 @@ def test_a_push_to_where_the_shell_may_not_write_is_refused(phone: SimPhone, tmp
     refused = adb(phone, "push", str(tmp_path / "f"), path)
 
     assert refused.returncode == 1
-    assert "Permission denied" in refused.stderr + refused.stdout
+    assert re.search("Permission denied|Read-only file system", refused.stderr + refused.stdout)
 
 
 def test_a_missing_file_cannot_be_pulled(device):
@@ -91,3 +93,29 @@ def test_the_card_is_another_name_of_the_storage(device):
     device.sync.push(b"data", "/sdcard/note")
 
     assert device.shell2("cat /storage/emulated/0/note", v2=True).output == "data"
+
+
+def test_a_pushed_file_has_its_owners_rights_for_everybody(device, tmp_path: Path):
+    device.sync.push(b"data", f"{FOLDER}/read-only", mode=0o444)
+    device.sync.push(b"data", f"{FOLDER}/own", mode=0o640)
+    device.sync.push(b"data", f"{FOLDER}/program", mode=0o755)
+
+    told = device.shell(f"cd {FOLDER}; stat -c %a read-only own program").split()
+
+    assert told == ["444", "666", "777"]
+
+
+def test_a_link_is_followed_within_the_phone(phone: SimPhone, device, tmp_path: Path):
+    device.sync.push(b"data", f"{FOLDER}/target")
+    device.shell(f"ln -sf {FOLDER}/target {FOLDER}/link; ln -sf {__file__} {FOLDER}/out")
+
+    assert device.sync.read_bytes(f"{FOLDER}/link") == b"data"
+    assert adb(phone, "pull", f"{FOLDER}/out", str(tmp_path / "pulled")).returncode == 1
+
+
+def test_a_file_that_did_not_arrive_whole_is_taken_away(phone: SimPhone, device):
+    with device.sync._prepare_sync(f"{FOLDER}/part,33188", "SEND") as connection:
+        connection.conn.sendall(b"DATA\x04\x00\x00\x00data")
+        until(lambda: device.shell(f"cat {FOLDER}/part 2>/dev/null") == "data")
+
+    until(lambda: not device.sync.exists(f"{FOLDER}/part"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -54,7 +55,7 @@ def test_a_large_answer_arrives_whole(device):
     assert len(device.shell2("head -c 700000 /dev/zero | tr '\\0' x", v2=True).output) == 700000
 
 
-def test_paths_of_the_phone_lead_into_the_sandbox_and_back(phone: SimPhone, device):
+def test_paths_are_the_phones_in_what_is_asked_and_what_is_printed(phone: SimPhone, device):
     text = 'cd /data/local/tmp && pwd; for f in "/sys/class/thermal/thermal_zone0"/type; do echo $f; done; cd /; pwd'
 
     assert device.shell2(text, v2=True).output.split() == [
@@ -64,7 +65,7 @@ def test_paths_of_the_phone_lead_into_the_sandbox_and_back(phone: SimPhone, devi
     ]
 
 
-def test_a_script_file_is_translated_when_sh_runs_it(device):
+def test_a_script_file_sees_the_same_files_as_a_command(device):
     device.sync.push(b"echo $1; cat /sys/class/thermal/thermal_zone0/type /proc/version\n", "/data/local/tmp/look.sh")
 
     done = device.shell2("sh /data/local/tmp/look.sh word", v2=True)
@@ -138,12 +139,19 @@ def test_two_phones_live_behind_one_server(phone: SimPhone, switch_on):
     assert phone.own_serial != other.own_serial
 
 
-def test_switching_off_ends_what_still_runs(adb_server, open_device):
-    with simulated_phone(server=adb_server) as phone:
-        pid = int(open_device(phone).shell2("sleep 600 >/dev/null 2>&1 & echo $!", v2=True).output)
-        assert psutil.pid_exists(pid)
+@pytest.mark.parametrize("isolate", [True, False])
+def test_switching_off_ends_what_still_runs(adb_server, open_device, isolate: bool):
+    seconds = f"600.{os.getpid()}{isolate:d}"
+    with simulated_phone(server=adb_server, isolate=isolate) as phone:
+        open_device(phone).shell2(f"setsid sleep {seconds} >/dev/null 2>&1 &", v2=True)
+        until(lambda: running(seconds))
 
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert not running(seconds)
+
+
+def running(word: str) -> list[int]:
+    """Processes of this machine with a word in their command line."""
+    return [process.pid for process in psutil.process_iter(["cmdline"]) if word in (process.info["cmdline"] or ())]
 
 
 def test_many_ask_at_once_and_each_gets_its_own_answer(phone: SimPhone, open_device):

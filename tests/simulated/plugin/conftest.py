@@ -46,8 +46,7 @@ def send(method, path, body=None):
         return json.loads(answer.read())
 
 task = send("GET", "/v1/run")
-with open(os.path.join(FOLDER, "launches.jsonl"), "a") as log:
-    log.write(json.dumps({**task, "environment": os.environ.get("SUITE")}) + "\\n")
+print("launched", json.dumps({**task, "environment": os.environ.get("SUITE")}), flush=True)
 slow = float(open(os.environ["DEVPERF_SIM_SLOWDOWN"]).read())
 done = []
 for name, ns in HOW["cases"].items():
@@ -72,8 +71,13 @@ import json, pathlib, sys
 
 HERE = pathlib.Path(__file__).parent
 
+def keep_log(phone):
+    with open(HERE / "log.txt", "a") as log:
+        log.writelines(f"{line}\\n" for line in phone.log)
+
 def pytest_devperf_simulated_phone(config, phone):
-    phone.install_app("com.example.bench", [sys.executable, str(HERE / "app.py")])
+    phone.install_app("com.example.bench", [sys.executable, HERE / "app.py"], files=[HERE / "app.json"])
+    config.add_cleanup(lambda: keep_log(phone))
     how = json.loads((HERE / "phone.json").read_text())
     phone.slow_down(how.pop("slow", 1.0))
     phone.change(**how)
@@ -109,7 +113,8 @@ class Session:
     @property
     def launches(self) -> list[dict[str, Any]]:
         """What each launch of the app was told."""
-        return [json.loads(line) for line in (self.path / "launches.jsonl").read_text().splitlines()]
+        lines = (self.path / "log.txt").read_text().splitlines()
+        return [json.loads(line.partition(" launched ")[2]) for line in lines if " launched " in line]
 
     def arguments(self, *args: str, target: str = "sim") -> list[str]:
         """A short session: three rounds in one launch, without waits."""

@@ -69,3 +69,12 @@ def test_a_folder_that_the_phone_does_not_have_fails_the_case(files: Session) ->
 
     assert result.ret == 1
     assert "sub" in flat(result)
+
+
+def test_a_path_of_this_machine_means_nothing_on_a_phone_and_the_remedy_is_named(files: Session) -> None:
+    command(files, "['sh', '-c', 'cat $0', __file__]")
+
+    result = files.run()
+
+    assert result.ret == 1
+    assert f"{files.path / 'test_tool.py'} is a file of this machine: push it and name it test_tool.py" in flat(result)

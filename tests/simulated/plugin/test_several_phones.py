@@ -93,3 +93,26 @@ def test_a_label_that_no_phone_has_ends_the_session_before_a_worker_starts(sprea
     assert result.ret == 4
     assert "holds no run" in flat(result)
     assert not WORKER_LINE.search(flat(result))
+
+
+def test_cases_that_vanished_are_missing_on_every_phone(spread: Session) -> None:
+    run(spread, "-n2", "--dist=each", "--devperf-save=base")
+    (spread.path / "test_many.py").write_text("import pytest\npytest.importorskip('no_such_module')\n")
+    spread.pytester.makepyfile(test_unit="def test_ordinary(): pass")
+
+    vanished = run(spread, "-n2", "--devperf-compare=base", "--devperf-json=run.json")
+
+    assert vanished.ret == 1
+    assert "NOTHING was compared with base" in flat(vanished)
+    runs = json.loads((spread.path / "run.json").read_text())["runs"]
+    assert [len(each["missing"]) for each in runs] == [4, 4]
+
+
+def test_cases_that_the_user_deselected_are_missing_on_no_phone(spread: Session) -> None:
+    run(spread, "-n2", "--dist=each", "--devperf-save=base")
+    spread.pytester.makepyfile(test_unit="def test_ordinary(): pass")
+
+    deselected = run(spread, "-n2", "--devperf-compare=base", "-k", "ordinary")
+
+    assert deselected.ret == 0
+    assert "devperf: no case was measured and nothing was compared" in flat(deselected)

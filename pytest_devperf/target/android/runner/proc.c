@@ -99,8 +99,8 @@ int64_t anchor_ns(void) {
     return spent;
 }
 
-double slowdown(void) {
-    const char *text = getenv("DEVPERF_SIM_SLOWDOWN");
+static double factor_of(const char *variable) {
+    const char *text = getenv(variable);
     char line[64] = "";
     if (text != NULL && *text == '/') {
         FILE *file = fopen(text, "re");
@@ -113,3 +113,6 @@ double slowdown(void) {
     double factor = strtod(text, NULL);
     return factor > 0 ? factor : 1.0;
 }
+
+double slowdown(void) { return factor_of("DEVPERF_SIM_SLOWDOWN"); }
+double clock_slowdown(void) { return factor_of("DEVPERF_SIM_CLOCKS"); }

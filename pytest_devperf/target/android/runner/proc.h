@@ -20,8 +20,9 @@ int reset_peak(void);       /* 1 where the kernel let us */
 #define ANCHOR_IDENTITY "devperf-mix64/1 " __VERSION__
 int64_t anchor_ns(void);
 
-/* Factor on every time that is told: what DEVPERF_SIM_SLOWDOWN says, a number or the path of a file that holds
- * one and is read again before each command. A simulated phone sets it; elsewhere it is 1. */
-double slowdown(void);
+/* Factors on times, from a variable that holds a number, or the path of a file that holds one and is read again
+ * before each command. A simulated phone sets them; elsewhere they are 1. */
+double slowdown(void);       /* DEVPERF_SIM_SLOWDOWN: how much longer the workload takes */
+double clock_slowdown(void); /* DEVPERF_SIM_CLOCKS: the part of it that the clocks explain; the anchor takes as long */
 
 #endif

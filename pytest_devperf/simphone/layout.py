@@ -1,0 +1,141 @@
+"""The file system of a simulated phone, as steps that its first process carries out; pure words and data.
+
+A step is a word of `onboard/first_process.py`, a path on the phone, and what else the word takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_devperf.simphone.lent import Lent
+
+Step = Sequence[object]
+
+CONTROL = "/dev/devperf"
+"""Where stub commands ask the simulation, and where it says how slow work is."""
+
+APPS = "/data/app"
+"""Where installed apps lie."""
+
+CARD = "/storage/emulated/0"
+"""Storage that the user sees; `/sdcard` leads there."""
+
+WRITABLE = ("/data/local/tmp", "/sdcard", CARD)
+"""Where the shell user may write."""
+
+PROC = ("cpuinfo", "loadavg", "meminfo", "stat", "uptime", "version")
+"""Files of `/proc` that speak of the machine, and that the phone has of its own."""
+
+UNREADABLE = (
+    *("buddyinfo", "cmdline", "config.gz", "diskstats", "interrupts", "iomem", "kallsyms", "kmsg", "modules"),
+    *("pagetypeinfo", "partitions", "pressure", "sched_debug", "schedstat", "slabinfo", "softirqs", "swaps", "sys"),
+    *("timer_list", "vmallocinfo", "vmstat", "zoneinfo"),
+)
+"""Files and folders of `/proc` that speak of the machine; Android's policy keeps most of them from the shell."""
+
+DEVICES = ("full", "null", "random", "tty", "urandom", "zero")
+
+SEARCHABLE = 0o111
+"""Mode of folders that the shell may go through and not list."""
+
+UNLISTED = 0o311
+"""Mode of a folder that nobody lists and the session writes to; the phone sees it read-only."""
+
+HOSTS = "127.0.0.1       localhost\n::1             ip6-localhost\n"
+"""Android's own `/system/etc/hosts`."""
+
+SCRIPTS = {
+    "egrep": 'exec grep -E "$@"\n',
+    "fgrep": 'exec grep -F "$@"\n',
+    "which": 'code=0; for name; do command -v -- "$name" || code=1; done; exit $code\n',
+}
+"""Commands that many systems have as scripts, in a form that needs nothing else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What the first process makes."""
+
+    steps: tuple[Step, ...]
+    shown: tuple[tuple[str, int], ...] = ()
+    """Files and folders (with a slash at their end) that the session writes and the phone shows, with their modes."""
+
+
+def isolated_layout(lent: Lent, stubs: Mapping[str, str], *, sdk: int) -> Layout:
+    """Lay out a file system that holds nothing of this machine but what is lent.
+
+    Args:
+        lent: What is lent.
+        stubs: Name of an Android command -> text of its script; they go before programs that are lent.
+        sdk: Level of Android's interface: `/bin` came with 29.
+    """
+    proc = [f"proc/{name}" for name in PROC]
+    return Layout(
+        steps=(
+            *_system(lent, stubs, sdk),
+            *(("link", path, target) for path, target in lent.links.items()),
+            *(("lend", path, file) for path, file in (*lent.libraries.items(), *lent.runtime.items())),
+            *(("lend", path, path) for path in (lent.locale,) if path is not None),
+            *(("memory", path, 0o555, True) for path in lent.hidden),
+            *_devices(),
+            ("memory", "/data", SEARCHABLE, True),
+            ("folder", "/data/local", SEARCHABLE),
+            ("folder", "/data/local/tmp", 0o771),
+            ("share", APPS, "app", False),
+            ("memory", CARD, 0o771, False),
+            ("share", "/sys", "sys", False),
+            ("proc", "/proc"),
+            *(("share", f"/{name}", name, False) for name in proc),
+            *(("hide", f"/proc/{name}") for name in UNREADABLE),
+        ),
+        shown=(
+            *(("sys/", 0o755), ("control/", 0o755), ("app/", UNLISTED), ("nowhere/", 0), ("nothing", 0)),
+            *((name, 0o444) for name in proc),
+        ),
+    )
+
+
+def translated_layout(tools: Mapping[str, str], stubs: Mapping[str, str]) -> Layout:
+    """Lay out a folder of this machine that paths are translated to.
+
+    Args:
+        tools: Name of a command -> program of this machine.
+        stubs: As for a phone that is isolated.
+    """
+    return Layout(
+        steps=(
+            *(("link", f"/system/bin/{name}", file) for name, file in tools.items() if name not in stubs),
+            *(("file", f"/system/bin/{name}", text, 0o755) for name, text in stubs.items()),
+            *(("folder", path, 0o755) for path in (*_FOLDERS, "/data/local/tmp", CARD, APPS, "/sys", "/proc")),
+            ("link", "/sdcard", CARD.lstrip("/")),
+        )
+    )
+
+
+_FOLDERS = ("/mnt", "/odm", "/product", "/vendor/lib64", "/system/lib64")
+
+
+def _system(lent: Lent, stubs: Mapping[str, str], sdk: int) -> Iterator[Step]:
+    """Lay out what is the same on every phone of a family."""
+    for path in _FOLDERS:
+        yield ("folder", path, 0o755)
+    for name, text in {**{name: f"#!/system/bin/sh\n{text}" for name, text in SCRIPTS.items()}, **stubs}.items():
+        yield ("file", f"/system/bin/{name}", text, 0o755)
+    for name, file in lent.programs.items():
+        if name not in stubs and name not in SCRIPTS:
+            yield ("lend", f"/system/bin/{name}", file)
+    yield ("file", "/system/etc/hosts", HOSTS, 0o644)
+    yield ("link", "/etc", "system/etc")
+    yield ("link", "/sdcard", CARD.lstrip("/"))
+    if sdk >= 29:  # noqa: PLR2004 - Android 10 brought it
+        yield ("link", "/bin", "system/bin")
+
+
+def _devices() -> Iterator[Step]:
+    for name in DEVICES:
+        yield ("device", f"/dev/{name}", f"/dev/{name}")
+    yield ("link", "/dev/fd", "/proc/self/fd")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        yield ("link", f"/dev/{name}", f"/proc/self/fd/{number}")
+    yield ("share", CONTROL, "control", True)

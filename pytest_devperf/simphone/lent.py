@@ -1,0 +1,206 @@
+"""What a simulated phone is lent of this machine: single programs and the libraries they need, never a whole folder.
+
+Programs that are built on this machine have to run on the phone, so it has this machine's loader and C library where
+they look for them. The shell and its commands are Android's own, mksh and toybox, if this machine has them; else other
+programs stand for them. Nothing else is there: a library or a file that a test forgot to push is missing.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_devperf.simphone.elf import Elf, read_elf
+
+TOOLS = (
+    *("[", "awk", "base64", "basename", "cat", "chmod", "cksum", "cmp", "comm", "cp", "cut", "date", "dd"),
+    *("diff", "dirname", "du", "echo", "env", "expand", "expr", "factor", "fallocate", "false", "find"),
+    *("flock", "fmt", "fold", "getconf", "getopt", "grep", "groups", "gzip", "head", "hostname", "ionice"),
+    *("join", "kill", "ln", "logname", "ls", "md5sum", "mkdir", "mkfifo", "mktemp", "mv", "nice", "nl"),
+    *("nohup", "od", "paste", "patch", "pgrep", "pkill", "printenv", "printf", "prlimit", "ps", "pwd", "pwdx"),
+    *("readlink", "realpath", "renice", "rm", "rmdir", "sed", "seq", "setsid", "sha1sum", "sha224sum"),
+    *("sha256sum", "sha384sum", "sha512sum", "sleep", "sort", "split", "stat", "stty", "sync", "tac", "tail"),
+    *("tar", "tee", "test", "time", "timeout", "touch", "tr", "true", "truncate", "tty", "uname", "uniq"),
+    *("unlink", "uptime", "wc", "who", "xargs", "xxd", "yes"),
+)
+"""Commands of Android's toybox and its awk that other systems have, too. Source: AOSP, external/toybox and
+external/one-true-awk."""
+
+SHELLS = ("mksh", "dash", "sh", "busybox")
+"""Android's shell is mksh; of the others the one that offers least beyond POSIX comes first."""
+
+SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
+"""Where programs are looked for first: a user's own scripts of the same names come last."""
+
+LIBRARY_FOLDERS = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
+"""Where loaders look by themselves, beside the folders of what this process has loaded."""
+
+C_LIBRARIES = ("libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6")
+"""What programs that a compiler of this machine builds may need without naming a library; where they are there."""
+
+LOCALES = ("/usr/lib/locale/C.utf8", "/usr/lib/locale/C.UTF-8")
+"""Where systems keep the one locale that Android's C library has."""
+
+RUNTIME = "/apex/python"
+"""Where the interpreter of apps lies. Android's own runtimes of apps lie under /apex, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lent:
+    """Files of this machine, by their places on the phone."""
+
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """Name of a command -> file."""
+    libraries: Mapping[str, str] = field(default_factory=dict)
+    """Path of a library, where this machine's loader looks for it -> file."""
+    locale: str | None = None
+    """Folder of the locale C.UTF-8, the same on both; None where there is none."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Links at the root (`/lib`) -> what they lead to, as on this machine."""
+    interpreter: str | None = None
+    """Path on the phone of the Python that apps run with; None if it cannot be lent."""
+    runtime: Mapping[str, str] = field(default_factory=dict)
+    """Path on the phone -> file or folder of that Python."""
+    hidden: tuple[str, ...] = ()
+    """Folders of the runtime on the phone that stay empty: what is installed for this machine's Python."""
+
+
+@functools.cache
+def find_lent() -> Lent:
+    """Find what a phone is lent that has a file system of its own, once for a process.
+
+    Raises:
+        LookupError: This machine has no shell that could run there.
+    """
+    programs = {name: path for name in TOOLS if (path := _find_program(name)) is not None} | _find_toybox()
+    shell = next((path for name in SHELLS if (path := _find_program(name)) is not None), None)
+    if shell is None:
+        raise LookupError("this machine has no shell that could be lent to it")
+    programs["sh"] = shell
+    libraries = _Libraries()
+    for path in programs.values():
+        libraries.add(Path(path))
+    libraries.add_named(C_LIBRARIES)
+    interpreter, runtime, hidden = _find_runtime(libraries.found)
+    roots = [Path("/", name) for name in ("lib", "lib32", "lib64")]
+    return Lent(
+        programs=programs,
+        libraries=libraries.found,
+        locale=next((path for path in LOCALES if Path(path).is_dir()), None),
+        links={str(path): str(path.readlink()) for path in roots if path.is_symlink()},
+        interpreter=interpreter,
+        runtime=runtime,
+        hidden=hidden,
+    )
+
+
+def find_tools() -> dict[str, str]:
+    """Find the shell's commands on this machine, by their names, in whatever form they are."""
+    found = {name: shutil.which(name, path=SYSTEM_PATH) or shutil.which(name) for name in TOOLS}
+    return {name: path for name, path in found.items() if path is not None}
+
+
+def is_interpreter(word: str) -> bool:
+    """Tell whether a word of an app's command means the Python that runs this session."""
+    return word in {sys.executable, _base_executable()}
+
+
+class _Libraries:
+    """Collects libraries, and those that they need in turn."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+        """Path -> file."""
+        self._seen: set[Path] = set()
+
+    def add(self, path: Path) -> None:
+        """Add what a program or library needs, and its loader."""
+        left = [path]
+        while left:
+            one = left.pop()
+            elf = None if one in self._seen else read_elf(one)
+            self._seen.add(one)
+            if elf is not None:
+                left += [Path(file) for file in self._find(elf, one)]
+
+    def add_named(self, names: Iterable[str]) -> None:
+        """Add libraries by their names; those that are not there are left out."""
+        for file in self._find(Elf(needed=tuple(names)), Path("/")):
+            self.add(Path(file))
+
+    def _find(self, elf: Elf, at: Path) -> list[str]:
+        paths = [] if elf.interpreter is None else [elf.interpreter]
+        own = [folder.replace("$ORIGIN", str(at.parent)).replace("${ORIGIN}", str(at.parent)) for folder in elf.search]
+        for name in elf.needed:
+            places = (f"{folder}/{name}" for folder in (*own, *_library_folders()))
+            path = next((place for place in places if Path(place).is_file()), None)
+            paths += [] if path is None else [path]
+        placed = {_without_links(path): os.path.realpath(path) for path in paths}
+        fresh = [file for path, file in placed.items() if path not in self.found]
+        self.found.update(placed)
+        return fresh
+
+
+@functools.cache
+def _library_folders() -> tuple[str, ...]:
+    """List where libraries lie: where those of this process came from, then the usual places."""
+    loaded = []
+    for line in Path("/proc/self/maps").read_text("utf-8", "surrogateescape").splitlines():
+        path = line[line.find("/") :] if "/" in line else ""
+        if ".so" in path and "/python" not in path and "site-packages" not in path:
+            loaded.append(os.path.dirname(path))  # noqa: PTH120 - a text is what is compared
+    system = [folder for folder in dict.fromkeys(loaded) if folder.startswith(LIBRARY_FOLDERS)]
+    return (*system, *LIBRARY_FOLDERS)
+
+
+def _without_links(path: str) -> str:
+    """Give a path whose folders are no links; the file may be one."""
+    folder, _, name = path.rpartition("/")
+    return f"{os.path.realpath(folder)}/{name}"
+
+
+def _find_program(name: str) -> str | None:
+    """Find a program that the phone can run: a script would need an interpreter that is not there."""
+    for path in (SYSTEM_PATH, None):
+        found = shutil.which(name, path=path)
+        if found is not None and read_elf(Path(found)) is not None:
+            return os.path.realpath(found)
+    return None
+
+
+def _find_toybox() -> dict[str, str]:
+    """Find Android's own commands, if they are installed: one program under many names, which it prints."""
+    path = _find_program("toybox")
+    if path is None:
+        return {}
+    names = subprocess.run([path], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL).stdout.split()
+    return {name: path for name in TOOLS if name in names}
+
+
+def _base_executable() -> str:
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def _find_runtime(known: Mapping[str, str]) -> tuple[str | None, dict[str, str], tuple[str, ...]]:
+    """Find this session's Python: its executable, its standard library, and the libraries that both need."""
+    executable, library = Path(_base_executable()), Path(sysconfig.get_path("stdlib"))
+    if read_elf(executable) is None or not library.is_dir():
+        return None, {}, ()
+    place = f"{RUNTIME}/{library.parent.name}/{library.name}"
+    needed = _Libraries()
+    for path in (executable, *library.glob("lib-dynload/*.so")):
+        if "_tkinter" not in path.name:  # it would bring the libraries of a whole desktop
+            needed.add(path)
+    runtime = {f"{RUNTIME}/bin/{executable.name}": str(executable), place: str(library)}
+    runtime |= {
+        f"{RUNTIME}/needed/{path.rpartition('/')[2]}": file for path, file in needed.found.items() if path not in known
+    }
+    packages = [name for name in ("site-packages", "dist-packages") if (library / name).is_dir()]
+    return f"{RUNTIME}/bin/{executable.name}", runtime, tuple(f"{place}/{name}" for name in packages)

@@ -1,0 +1,178 @@
+"""A file system, processes and a network of its own, by the namespaces of Linux; no privilege is needed.
+
+A user namespace gives a process all rights over what it creates itself, and none over anything of the machine.
+Sources: namespaces(7), user_namespaces(7), mount_namespaces(7), pivot_root(2).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import platform
+import socket
+import struct
+from pathlib import Path
+
+SHELL_UID = 2000
+"""User `shell`, the one that adb's commands run as (AOSP: system/core/libcutils, android_filesystem_config.h)."""
+
+STAGE = Path("/sys")
+"""Folder that the new file system is built on: it exists everywhere, and nothing that a phone is lent lies in it."""
+
+NEW_MOUNTS, NEW_NAME, NEW_IPC, NEW_USER, NEW_PIDS, NEW_NETWORK = (
+    0x20000,
+    0x4000000,
+    0x8000000,
+    1 << 28,
+    1 << 29,
+    1 << 30,
+)
+"""CLONE_NEWNS and its siblings (linux/sched.h)."""
+
+READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
+"""MS_RDONLY and its siblings (linux/mount.h)."""
+
+LOCKED = {os.ST_NOSUID: NO_SUID, os.ST_NODEV: NO_DEVICES, os.ST_NOEXEC: NO_EXEC, 1024: 1024, 2048: 2048, 4096: 1 << 21}
+"""Flags that statvfs tells of a mount -> the same for mount(2): what a borrowed mount forbids has to stay forbidden.
+The numbers are noatime, nodiratime and relatime (linux/statfs.h, linux/mount.h)."""
+
+DETACH = 2
+"""MNT_DETACH (linux/mount.h)."""
+
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "armv7l": 218, "i686": 217, "ppc64le": 203, "s390x": 217}
+"""Number of the system call that glibc has no function for (linux/unistd.h of each machine)."""
+
+CAPABILITY_VERSION = 0x20080522
+"""_LINUX_CAPABILITY_VERSION_3 (linux/capability.h)."""
+
+SIOCSIFFLAGS, UP = 0x8914, 1
+"""Setting the flags of a network device, and the flag that it is up (linux/sockios.h, linux/if.h)."""
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def enter() -> None:
+    """Leave the machine's namespaces; the next process that is forked is the first one of the new ones.
+
+    Raises:
+        OSError: The kernel does not allow it.
+    """
+    uid, gid = os.geteuid(), os.getegid()
+    _checked(
+        _LIBC.unshare(NEW_MOUNTS | NEW_NAME | NEW_IPC | NEW_USER | NEW_PIDS | NEW_NETWORK), "making user namespaces"
+    )
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{SHELL_UID} {uid} 1"),
+        ("gid_map", f"{SHELL_UID} {gid} 1"),
+    ):
+        Path("/proc/self", name).write_text(text, encoding="ascii")
+
+
+def stage() -> tuple[Path, Path]:
+    """Make an empty file system for the new root, and one that both it and the session outside write to.
+
+    Returns:
+        Where the new root lies, and where the other.
+    """
+    _mount(None, "/", None, RECURSIVE | PRIVATE)
+    _mount("tmpfs", STAGE, "tmpfs", NO_SUID | NO_DEVICES, "mode=0755")
+    root, shown = STAGE / "root", STAGE / "shown"
+    root.mkdir()
+    shown.mkdir()
+    _mount("tmpfs", root, "tmpfs", NO_SUID | NO_DEVICES, "mode=0755")
+    return root, shown
+
+
+def settle(root: Path) -> None:
+    """Make the new root the only one, read-only, and bring the loopback up."""
+    os.chdir(root)
+    _remount_read_only(Path())
+    number = PIVOT_ROOT.get(platform.machine())
+    if number is None:
+        raise OSError(f"the number of pivot_root is not known on {platform.machine()}")
+    _checked(_LIBC.syscall(number, b".", b"."), "changing the root")
+    _checked(_LIBC.umount2(b".", DETACH), "letting go of the old root")
+    os.chdir("/")
+    socket.sethostname("localhost")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", UP))
+
+
+def drop_capabilities() -> None:
+    """Give up all rights that go beyond a user's; a program that is executed has none anyway."""
+    header = struct.pack("II", CAPABILITY_VERSION, 0)
+    _checked(_LIBC.capset(header, bytes(24)), "giving up capabilities")
+
+
+def lend(path: Path, source: str) -> None:
+    """Show a file or folder of the machine, read-only."""
+    _make_mount_point(path, folder=Path(source).is_dir())
+    _mount(source, path, None, BIND)
+    _remount_read_only(path)
+
+
+def lend_device(path: Path, source: str) -> None:
+    """Show a device of the machine, such as /dev/null, which is there to be written to; it may not exist."""
+    if not Path(source).exists():
+        return
+    _make_mount_point(path, folder=False)
+    _mount(source, path, None, BIND)
+
+
+def share(path: Path, source: Path, *, writable: bool) -> None:
+    """Show a file or folder of the other file system."""
+    _make_mount_point(path, folder=source.is_dir())
+    _mount(source, path, None, BIND)
+    if not writable:
+        _remount_read_only(path)
+
+
+def hide(path: Path, shown: Path) -> None:
+    """Let nobody look into a file or folder that speaks of the machine, as a phone's policy does."""
+    if not path.exists():
+        return
+    _mount(shown / ("nowhere" if path.is_dir() else "nothing"), path, None, BIND)
+
+
+def mount_memory(path: Path, *, mode: int, executable: bool) -> None:
+    """Mount an empty file system in memory."""
+    _make_mount_point(path, folder=True)
+    _mount("tmpfs", path, "tmpfs", NO_SUID | NO_DEVICES | (0 if executable else NO_EXEC), f"mode={mode:o}")
+
+
+def mount_proc(path: Path) -> None:
+    """Mount `/proc` with the processes of this namespace alone."""
+    _make_mount_point(path, folder=True)
+    _mount("proc", path, "proc", NO_SUID | NO_DEVICES | NO_EXEC)
+
+
+def _make_mount_point(path: Path, *, folder: bool) -> None:
+    if path.exists():
+        return
+    if folder:
+        path.mkdir(parents=True)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(0o444)
+
+
+def _remount_read_only(path: Path) -> None:
+    flags = os.statvfs(path).f_flag
+    kept = sum(flag for told, flag in LOCKED.items() if flags & told)
+    _mount(None, path, None, REMOUNT | BIND | READ_ONLY | kept)
+
+
+def _mount(
+    source: str | Path | None, path: str | Path, kind: str | None, flags: int, options: str | None = None
+) -> None:
+    words = [None if word is None else os.fsencode(word) for word in (source, path, kind, options)]
+    done = _LIBC.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3])
+    _checked(done, f"mounting {source or path}")
+
+
+def _checked(done: int, doing: str) -> None:
+    if done != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{os.strerror(number)} while {doing}")

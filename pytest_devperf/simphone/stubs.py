@@ -1,0 +1,62 @@
+"""The scripts that stand for Android's commands on a simulated phone."""
+
+from __future__ import annotations
+
+from pytest_devperf.simphone.commands import COMMANDS
+
+OWN_WORDS = "devperf-sim"
+"""The stub by which other stubs ask for what no Android command tells."""
+
+ASK = """#!@SHELL@
+# Hands its words to the simulated phone and prints what the phone answers.
+d=@CONTROL@/reply.$$
+rm -rf "$d"; mkdir "$d" && mkfifo "$d/done" || exit 126
+if [ "${0##*/}" = cmd ] && [ "$1" = package ]; then case " $* " in *" -S "*) cat >/dev/null;; esac; fi
+printf '%s\\0' "${0##*/}" "$@" >"$d/words"
+echo "$d" >"@CONTROL@/ask"
+read -r code <"$d/done"
+cat "$d/out"; [ -s "$d/err" ] && cat "$d/err" >&2
+rm -rf "$d"
+exit "$code"
+"""
+
+TRANSLATING_SHELL = """#!@SHELL@
+# A script file is translated like every command text; `sh -c` holds translated text already.
+case $1 in
+  ""|-s) sed -E -f "@CONTROL@/paths.sed" | @SHELL@ -s "$@"; exit $?;;
+  -*) exec @SHELL@ "$@";;
+esac
+[ -f "$1" ] || exec @SHELL@ "$@"
+t=@CONTROL@/script.$$
+sed -E -f "@CONTROL@/paths.sed" "$1" >"$t"; shift
+@SHELL@ "$t" "$@"; code=$?
+rm -f "$t"
+exit $code
+"""
+
+TASKSET = """#!@SHELL@
+# The simulated cores are not this machine's: only the speed of the named ones is taken over.
+while [ "$1" = -a ]; do shift; done
+if [ "$1" = -p ]; then
+  shift; [ $# -gt 1 ] && shift
+  echo "pid $1's current affinity mask: $(devperf-sim all-cpus)"; exit 0
+fi
+DEVPERF_SIM_SLOWDOWN=$(devperf-sim slowdown-file "$1") || exit 1
+DEVPERF_SIM_CLOCKS=$DEVPERF_SIM_SLOWDOWN.clocks
+export DEVPERF_SIM_SLOWDOWN DEVPERF_SIM_CLOCKS
+shift; exec "$@"
+"""
+
+
+def make_stubs(*, control: str, interpreter: str, translating: bool) -> dict[str, str]:
+    """Write the scripts, by the names of their commands.
+
+    Args:
+        control: Folder by which they ask, as they see it.
+        interpreter: The shell that runs them.
+        translating: Whether script files are translated before they run.
+    """
+    texts = dict.fromkeys((*COMMANDS, OWN_WORDS), ASK) | {"taskset": TASKSET}
+    if translating:
+        texts["sh"] = TRANSLATING_SHELL
+    return {name: text.replace("@CONTROL@", control).replace("@SHELL@", interpreter) for name, text in texts.items()}

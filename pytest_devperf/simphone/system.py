@@ -1,0 +1,216 @@
+"""The operating system of one phone: its first process, through which everything on it is started and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_devperf.errors import TargetError
+from pytest_devperf.simphone.onboard.link import Link, Message
+
+BOOT_S = 60.0
+"""Longest wait for the first process: it takes a tenth of a second, and a busy machine starts programs slowly."""
+
+PROGRAM = (
+    "import sys; sys.path.append(sys.argv[1]); from onboard.first_process import main; main(*map(int, sys.argv[2:]))"
+)
+"""Loads the modules beside this file without the packages around them, which would load all the rest."""
+
+KILLED = 128 + signal.SIGKILL
+"""What a shell returns for a program that was killed."""
+
+
+class NotIsolatedError(Exception):
+    """This machine does not let the phone have a file system of its own; the text says why."""
+
+
+class System:
+    """A phone that has booted.
+
+    Args:
+        plan: What the first process is told: whether it isolates the phone, and the steps of its file system.
+
+    Raises:
+        NotIsolatedError: The plan isolates the phone, and the kernel does not allow that.
+        TargetError: The first process did not start.
+    """
+
+    def __init__(self, plan: Mapping[str, Any]) -> None:
+        self.pid = 0
+        """The first process, as this machine counts; on the phone it is number 1."""
+        self.isolated: bool = plan["isolate"]
+        self.handles: list[int] = []
+        """Open folders of a phone that is isolated: what the session shows, and the shell user's own folder."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            session = _own_handle()
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-I", "-S", "-c", PROGRAM, str(Path(__file__).parent)),
+                    *(str(theirs.fileno()), str(session)),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno(), *([session] if session >= 0 else [])],
+                start_new_session=True,  # a Ctrl-C in the terminal is for the session
+            )
+            if session >= 0:
+                os.close(session)
+        self._link = Link(ours)
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[_Answer]] = {}
+        self._running: dict[int, asyncio.Future[int]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        try:
+            self._boot(plan)
+        except BaseException:
+            self.end()
+            raise
+
+    def attach(self) -> None:
+        """Hear from the first process in the event loop that runs."""
+        self._loop = asyncio.get_running_loop()
+        self._link.connection.settimeout(None)
+        self._loop.add_reader(self._link.connection, self._hear)
+
+    def detach(self) -> None:
+        """Stop that."""
+        if self._loop is not None:
+            self._loop.remove_reader(self._link.connection)
+            self._loop = None
+        self._forget_all()
+
+    async def run(
+        self, words: Sequence[str], files: Sequence[int], *, environment: Mapping[str, str], cwd: str
+    ) -> tuple[int, asyncio.Future[int]]:
+        """Start a program.
+
+        Args:
+            words: Its path and its arguments.
+            files: Its standard streams; the last one stands for those that are missing.
+            environment: All of its environment.
+            cwd: Its folder.
+
+        Returns:
+            Its number on the phone, and what will be its return code.
+        """
+        return await self._start(
+            {"do": "run", "words": list(words), "environment": dict(environment), "cwd": cwd}, files
+        )
+
+    async def serve_files(self, connection: socket.socket, *, full: bool) -> None:
+        """Have the phone serve a conversation of adb's `sync:`, in a process of its own."""
+        await self._start({"do": "files", "full": full}, [connection.fileno()])
+
+    async def make_socket(self) -> socket.socket:
+        """Make a TCP socket in the phone's own network."""
+        return socket.socket(fileno=(await self._ask({"do": "socket"})).handles[0])
+
+    def kill(self, pid: int, number: int) -> None:
+        """Send a signal to a program that was started here and has not ended."""
+        self._link.send({"do": "kill", "pid": pid, "signal": number})
+
+    def end(self) -> None:
+        """Switch it off: every process on it ends."""
+        with contextlib.suppress(OSError):
+            self._link.connection.shutdown(socket.SHUT_RDWR)
+        self._process.wait()
+        self._link.connection.close()
+        for handle in self.handles:
+            os.close(handle)
+        self.handles.clear()
+
+    # -- below -----------------------------------------------------------------------------------
+
+    def _boot(self, plan: Mapping[str, Any]) -> None:
+        self._link.connection.settimeout(BOOT_S)
+        self._link.send({**plan})
+        ready = False
+        while not (ready and self.pid):
+            message, handles = self._link.read()
+            if message is None:
+                raise TargetError("the simulated phone did not boot", f"see that {sys.executable} starts programs")
+            if "failed" in message:
+                raise NotIsolatedError(message["failed"])
+            ready = ready or message.get("ready", False)
+            self.pid = message.get("pid", self.pid)
+            self.handles += handles
+
+    async def _start(self, message: Message, files: Sequence[int]) -> tuple[int, asyncio.Future[int]]:
+        answer = await self._ask(message, files)
+        assert answer.ended is not None
+        return answer.pid, answer.ended
+
+    async def _ask(self, message: Message, files: Sequence[int] = ()) -> _Answer:
+        number = next(self._numbers)
+        answer: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
+        self._answers[number] = answer
+        self._link.send({"id": number, **message}, files)
+        return await answer
+
+    def _hear(self) -> None:
+        if not self._link.receive():
+            self.detach()
+            return
+        while (taken := self._link.take()) is not None:
+            self._take(*taken)
+
+    def _take(self, message: Message, handles: list[int]) -> None:
+        if "ended" in message:
+            ended = self._running.pop(message["ended"], None)
+            if ended is not None and not ended.done():
+                ended.set_result(message["code"])
+            return
+        pid = message.get("pid", 0)
+        ended = None
+        if pid:
+            assert self._loop is not None
+            ended = self._running[pid] = self._loop.create_future()
+        answer = self._answers.pop(message["id"], None)
+        if answer is not None and not answer.done():
+            answer.set_result(_Answer(pid, ended, handles))
+            return
+        # Whoever asked has left meanwhile.
+        for handle in handles:
+            os.close(handle)
+        if pid:
+            self.kill(pid, signal.SIGHUP)
+
+    def _forget_all(self) -> None:
+        """Let everybody who waits know that the phone is gone."""
+        for ended in self._running.values():
+            if not ended.done():
+                ended.set_result(KILLED)
+        self._running.clear()
+        for answer in self._answers.values():
+            answer.cancel()
+        self._answers.clear()
+
+
+class _Answer(NamedTuple):
+    """What the first process answers."""
+
+    pid: int
+    """Number on the phone of the program that it started; 0 if it started none."""
+    ended: asyncio.Future[int] | None
+    """What will be that program's return code."""
+    handles: list[int]
+    """Open files that came with it."""
+
+
+def _own_handle() -> int:
+    """Open what becomes readable when this process ends; -1 where the system has no such thing (pidfd_open(2))."""
+    try:
+        return os.pidfd_open(os.getpid())
+    except (AttributeError, OSError):
+        return -1
