@@ -51,7 +51,8 @@ def live_rows(seen: Seen) -> list[str]:
 def columns_of_tests(seen: Seen) -> list[str]:
     """The rows in which pytest counted its tests off."""
     rows = seen.rows
-    first = next(at for at, row in enumerate(rows) if row.startswith("collected"))
+    collected = next(at for at, row in enumerate(rows) if row.startswith("collected"))
+    first = rows.index("", collected)  # lines about the collection come before it
     return [row for row in rows[first + 1 : rows.index(next(row for row in rows if "= devperf =" in row))] if row]
 
 
