@@ -26,6 +26,8 @@ class Asked:
     serial: str
     used_kib: int = 0
     """Space taken on the phone's storage."""
+    free_kib: int | None = None
+    """Space that this machine has for it; None: enough."""
     memory: Callable[[int], tuple[int, int, int] | None] = lambda _pid: None
     """Process id -> (PSS, RSS, swapped PSS) in KiB; None where there is no such process."""
     apps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -182,7 +182,8 @@ def _input(asked: Asked) -> Answer:
 
 def _df(asked: Asked) -> Answer:
     total = asked.person.storage_kib
-    return Answer(out=dumps.format_df(asked.used_kib + total // 3, total, full=asked.mishap.disk_full))
+    free = 0 if asked.mishap.disk_full else total - asked.used_kib - total // 3
+    return Answer(out=dumps.format_df(min(free, free if asked.free_kib is None else asked.free_kib), total))
 
 
 def _id(asked: Asked) -> Answer:

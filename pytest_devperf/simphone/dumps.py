@@ -203,12 +203,12 @@ def format_getprop(facts: Mapping[str, str]) -> str:
     return "".join(f"[{key}]: [{facts[key]}]\n" for key in sorted(facts))
 
 
-def format_df(used_kib: int, total_kib: int, *, full: bool) -> str:
+def format_df(free_kib: int, total_kib: int) -> str:
     """What `df -k /data` prints."""
-    used = total_kib if full else used_kib
-    free, percent = total_kib - used, round(100 * used / total_kib)
+    used_kib = total_kib - free_kib
+    percent = round(100 * used_kib / total_kib)
     head = "Filesystem       1K-blocks     Used Available Use% Mounted on"
-    return f"{head}\n/dev/block/dm-44 {total_kib:9d} {used:8d} {free:9d} {percent:3d}% /data\n"
+    return f"{head}\n/dev/block/dm-44 {total_kib:9d} {used_kib:8d} {free_kib:9d} {percent:3d}% /data\n"
 
 
 def sys_files(person: Personality, state: State) -> dict[str, str]:

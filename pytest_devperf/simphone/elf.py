@@ -36,7 +36,7 @@ def read_elf(path: Path) -> Elf | None:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _parse(data)
-    except (OSError, ValueError, struct.error):
+    except (OSError, ValueError, IndexError, OverflowError, struct.error):  # whatever a damaged file brings up
         return None
 
 

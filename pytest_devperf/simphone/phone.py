@@ -15,13 +15,16 @@ from typing import Any, final
 
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.simphone.family import personality_named
+from pytest_devperf.simphone.isolated import IsolatedSandbox
 from pytest_devperf.simphone.life import Life
 from pytest_devperf.simphone.mishap import NONE, mishap_named
 from pytest_devperf.simphone.personality import Personality
 from pytest_devperf.simphone.physics import State
-from pytest_devperf.simphone.sandbox import Sandbox, make_sandbox
+from pytest_devperf.simphone.sandbox import Sandbox
 from pytest_devperf.simphone.server import AdbServer
 from pytest_devperf.simphone.services import Services
+from pytest_devperf.simphone.system import NotIsolatedError
+from pytest_devperf.simphone.translated import TranslatedSandbox
 
 START_S = 10.0
 """Longest wait for the daemon's thread; it takes a few milliseconds."""
@@ -65,7 +68,7 @@ class SimPhone:
 
     def __enter__(self) -> SimPhone:
         """Switch it on."""
-        self._sandbox: Sandbox = make_sandbox(self.personality.sdk, isolate=self._isolate)
+        self._sandbox = _make_sandbox(self.personality.sdk, isolate=self._isolate)
         self._services = Services(self.life, self._sandbox, self.own_serial)
         self._thread.start()
         try:
@@ -246,6 +249,17 @@ def simulated_phone(
         stack.callback(adb.disconnect, phone.address)
         phone.server_port = adb.port
         yield phone
+
+
+def _make_sandbox(sdk: int, *, isolate: bool) -> Sandbox:
+    """Give a phone a file system: its own if that is wanted and this machine allows it."""
+    barrier = "isolation was not asked for"
+    if isolate:
+        try:
+            return IsolatedSandbox(sdk)
+        except NotIsolatedError as error:
+            barrier = str(error)
+    return TranslatedSandbox(barrier)
 
 
 def parse_spec(spec: str) -> tuple[str, str | None]:

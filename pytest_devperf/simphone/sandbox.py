@@ -1,24 +1,17 @@
-"""The file system of a simulated phone as the session sees it: what is shown there, and how commands get there.
-
-On Linux it is the phone's own, and holds nothing of this machine but single programs and libraries (`lent.py`). Where
-the kernel does not allow that, and on other systems, it is a folder of this machine, and paths are translated.
-"""
+"""The file system of a simulated phone as the session sees it: what is shown there, and how commands get there."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_devperf.simphone.layout import APPS, CONTROL, WRITABLE, Layout, isolated_layout, translated_layout
-from pytest_devperf.simphone.lent import RUNTIME, find_lent, find_tools, is_interpreter
-from pytest_devperf.simphone.stubs import make_stubs
-from pytest_devperf.simphone.system import NotIsolatedError, System
-from pytest_devperf.simphone.translate import Back, sed_script, to_sandbox
+from pytest_devperf.simphone.layout import APPS, CONTROL
+from pytest_devperf.simphone.lent import is_interpreter
+from pytest_devperf.simphone.system import System
+from pytest_devperf.simphone.translate import Back
 
 SHELL_FOLDER = "/data/local/tmp"
 
@@ -84,13 +77,9 @@ class Sandbox(ABC):
             "ANDROID_STORAGE": "/storage",
             "EXTERNAL_STORAGE": "/sdcard",
             **({"LC_ALL": "C.UTF-8"} if self.has_locale else {}),
-            **self.slowness("slowdown"),
+            "DEVPERF_SIM_SLOWDOWN": self.control_path("slowdown"),
+            "DEVPERF_SIM_CLOCKS": self.control_path("slowdown.clocks"),
         }
-
-    def slowness(self, name: str) -> dict[str, str]:
-        """Give the variables that name the files which say how slow work is."""
-        path = self.control_path(name)
-        return {"DEVPERF_SIM_SLOWDOWN": path, "DEVPERF_SIM_CLOCKS": f"{path}.clocks"}
 
     def control_path(self, name: str) -> str:
         """Give the path of a file in the control folder as the phone's programs see it."""
@@ -148,7 +137,7 @@ class Sandbox(ABC):
         for word in program:
             if is_interpreter(word):
                 words.append(self.interpreter[0])
-            elif Path(word).is_file():
+            elif os.path.isfile(word):  # noqa: PTH113 - a word may be too long for a path
                 shutil.copy(word, folder)
                 words.append(self.place(f"{APPS}/{app}/{Path(word).name}"))
             else:
@@ -161,137 +150,18 @@ class Sandbox(ABC):
         return words
 
     def used_kib(self) -> int:
-        """Tell the space that pushed files take."""
+        """Measure the space that pushed files take."""
         sizes = (path.lstat().st_size for path in self._data.rglob("*"))
         return sum(sizes) // 1024
+
+    def free_kib(self) -> int:
+        """Measure the space that is really left for them."""
+        facts = os.statvfs(self._data)
+        return facts.f_bavail * facts.f_frsize // 1024
 
     def remove(self) -> None:
         """Switch the system off; with it all its files go."""
         self.system.end()
-
-
-class IsolatedSandbox(Sandbox):
-    """A phone that has a file system, processes and a network of its own.
-
-    Args:
-        sdk: Level of Android's interface.
-
-    Raises:
-        NotIsolatedError: This machine does not allow it.
-    """
-
-    def __init__(self, sdk: int) -> None:
-        if sys.platform != "linux":
-            raise NotIsolatedError("only Linux has the namespaces that it takes")
-        try:
-            lent = find_lent()
-        except LookupError as error:
-            raise NotIsolatedError(str(error)) from error
-        stubs = make_stubs(control=CONTROL, interpreter="/system/bin/sh", translating=False)
-        system = System(_plan(isolated_layout(lent, stubs, sdk=sdk), isolate=True))
-        self.has_locale = lent.locale is not None
-        self._python = lent.interpreter
-        shown, data = (Path(f"/proc/self/fd/{handle}") for handle in system.handles)
-        super().__init__(system, shown=shown, control=shown / "control", data=data, apps=shown / "app")
-
-    def place(self, path: str) -> str:
-        """Give it as it is."""
-        return path
-
-    def shell_words(self, text: str) -> list[str]:
-        """Give the phone's own shell."""
-        return ["/system/bin/sh", *(("-c", text) if text else ("-s",))]
-
-    def inward(self, data: bytes) -> bytes:
-        """Give them as they are."""
-        return data
-
-    def outward(self) -> Back | None:
-        """Nothing has to be translated."""
-        return None
-
-    @property
-    def interpreter(self) -> tuple[str, Mapping[str, str]]:
-        """The Python that the phone was lent, with its standard library alone."""
-        if self._python is None:
-            return sys.executable, {}  # not there: the app does not start, and its log says so
-        return self._python, {"PYTHONHOME": RUNTIME, "LD_LIBRARY_PATH": f"{RUNTIME}/needed"}
-
-
-class TranslatedSandbox(Sandbox):
-    """A phone that is a folder of this machine: it sees this machine's files where a path is not translated.
-
-    Args:
-        barrier: Why it is not isolated.
-    """
-
-    def __init__(self, barrier: str) -> None:
-        self.barrier = barrier
-        # realpath: what is printed must hold the very name that is taken out of it again
-        base = Path(os.path.realpath(tempfile.mkdtemp(prefix="devperf-sim-")))
-        self._root = base / "phone"
-        control = base / "control"
-        control.mkdir()
-        (control / "paths.sed").write_text(sed_script(self._root), encoding="utf-8")
-        stubs = make_stubs(control=str(control), interpreter="/bin/sh", translating=True)
-        system = System(_plan(translated_layout(find_tools(), stubs), isolate=False, base=str(base)))
-        super().__init__(
-            system,
-            shown=self._root,
-            control=control,
-            data=self._root / SHELL_FOLDER.lstrip("/"),
-            apps=self._root / APPS.lstrip("/"),
-        )
-
-    def place(self, path: str) -> str:
-        """Give it with the folder before it."""
-        return f"{self._root}{path}" if path != "/" else str(self._root)
-
-    def shell_words(self, text: str) -> list[str]:
-        """Give this machine's shell, and the text translated."""
-        return ["/bin/sh", *(("-c", to_sandbox(text, self._root)) if text else ("-s",))]
-
-    def inward(self, data: bytes) -> bytes:
-        """Translate them like any shell text."""
-        return os.fsencode(to_sandbox(os.fsdecode(data), self._root))
-
-    def outward(self) -> Back | None:
-        """Take the folder out of what is printed."""
-        return Back(self._root)
-
-    def control_path(self, name: str) -> str:
-        """Give it where it is on this machine."""
-        return str(self.control / name)
-
-    @property
-    def interpreter(self) -> tuple[str, Mapping[str, str]]:
-        """This session's own Python."""
-        return sys.executable, {}
-
-
-def make_sandbox(sdk: int, *, isolate: bool = True) -> Sandbox:
-    """Make a phone's file system: its own if this machine allows it.
-
-    Args:
-        sdk: Level of Android's interface.
-        isolate: Whether that is tried.
-    """
-    if not isolate:
-        return TranslatedSandbox("isolation was not asked for")
-    try:
-        return IsolatedSandbox(sdk)
-    except NotIsolatedError as error:
-        return TranslatedSandbox(str(error))
-
-
-def _plan(layout: Layout, *, isolate: bool, base: str = "") -> dict[str, object]:
-    return {
-        "isolate": isolate,
-        "base": base,
-        "steps": layout.steps,
-        "shown": layout.shown,
-        "writable": WRITABLE,
-    }
 
 
 def _overwrite(where: Path, text: str) -> None:

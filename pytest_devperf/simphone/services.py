@@ -181,6 +181,7 @@ class Services:
             state=self.life.look(),
             serial=self.serial,
             used_kib=self.sandbox.used_kib() if name == "df" else 0,
+            free_kib=self.sandbox.free_kib() if name == "df" else None,
             memory=self._memory_kib,
             apps=self.apps.processes,
             log=self.apps.log,

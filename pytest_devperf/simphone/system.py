@@ -25,7 +25,7 @@ PROGRAM = (
 )
 """Loads the modules beside this file without the packages around them, which would load all the rest."""
 
-KILLED = 128 + signal.SIGKILL
+KILLED = 128 + 9
 """What a shell returns for a program that was killed."""
 
 

@@ -7,6 +7,7 @@ Sources: namespaces(7), user_namespaces(7), mount_namespaces(7), pivot_root(2).
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import platform
@@ -49,6 +50,13 @@ CAPABILITY_VERSION = 0x20080522
 SIOCSIFFLAGS, UP = 0x8914, 1
 """Setting the flags of a network device, and the flag that it is up (linux/sockios.h, linux/if.h)."""
 
+NOT_MADE = {
+    errno.ENOSPC: "user namespaces are switched off, see user.max_user_namespaces",
+    errno.EPERM: "user namespaces are forbidden here",
+    errno.EINVAL: "the kernel has no user namespaces",
+}
+"""What the kernel means when it makes none (unshare(2), namespaces(7))."""
+
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -59,9 +67,9 @@ def enter() -> None:
         OSError: The kernel does not allow it.
     """
     uid, gid = os.geteuid(), os.getegid()
-    _checked(
-        _LIBC.unshare(NEW_MOUNTS | NEW_NAME | NEW_IPC | NEW_USER | NEW_PIDS | NEW_NETWORK), "making user namespaces"
-    )
+    if _LIBC.unshare(NEW_MOUNTS | NEW_NAME | NEW_IPC | NEW_USER | NEW_PIDS | NEW_NETWORK) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, NOT_MADE.get(number, f"user namespaces: {os.strerror(number)}"))
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{SHELL_UID} {uid} 1"),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .files import FileService
 from .link import Link, Message
+from .tree import Tree
 
 UMASK = 0
 """What adbd leaves to its commands (AOSP: packages/modules/adb, daemon/main.cpp)."""
@@ -122,7 +123,7 @@ class System:
     def _serve_files(self, connection: int, *, full: bool) -> None:
         self._drop_rights()
         with socket.socket(fileno=os.dup(connection)) as stream:
-            FileService(stream, root=self._root, writable=self._may_write, full=full).serve()
+            FileService(stream, Tree(root=self._root, writable=self._may_write, full=full)).serve()
 
     def _may_write(self, path: str) -> bool:
         plain = os.path.normpath("/" + path.lstrip("/"))

@@ -13,7 +13,7 @@ Session = Any
 """The fixtures' own class; conftest files are not imported."""
 
 RUNNER = """\
-#!/system/bin/sh
+#!/bin/sh
 # Answers as the runner does, with an anchor that takes as long as the phone's clocks let it.
 clocks=1
 [ -n "$DEVPERF_SIM_CLOCKS" ] && read -r clocks < "$DEVPERF_SIM_CLOCKS"

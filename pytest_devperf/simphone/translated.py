@@ -1,0 +1,74 @@
+"""A simulated phone that is a folder of this machine, for systems that cannot isolate one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from pytest_devperf.simphone.layout import APPS, WRITABLE, translated_layout
+from pytest_devperf.simphone.lent import find_tools
+from pytest_devperf.simphone.sandbox import SHELL_FOLDER, Sandbox
+from pytest_devperf.simphone.stubs import make_stubs
+from pytest_devperf.simphone.system import System
+from pytest_devperf.simphone.translate import Back, sed_script, to_sandbox
+
+
+class TranslatedSandbox(Sandbox):
+    """A phone that sees this machine's files where a path is not translated.
+
+    Args:
+        barrier: Why it is not isolated.
+    """
+
+    def __init__(self, barrier: str) -> None:
+        self.barrier = barrier
+        # realpath: what is printed must hold the very name that is taken out of it again
+        base = Path(os.path.realpath(tempfile.mkdtemp(prefix="devperf-sim-")))
+        self._root = base / "phone"
+        control = base / "control"
+        control.mkdir()
+        (control / "paths.sed").write_text(sed_script(self._root), encoding="utf-8")
+        stubs = make_stubs(control=str(control), interpreter="/bin/sh", translating=True)
+        steps = translated_layout(find_tools(), stubs).steps
+        plan = {"isolate": False, "base": str(base), "steps": steps, "writable": WRITABLE}
+        try:
+            system = System(plan)
+        except BaseException:
+            shutil.rmtree(base, ignore_errors=True)
+            raise
+        super().__init__(
+            system,
+            shown=self._root,
+            control=control,
+            data=self._root / SHELL_FOLDER.lstrip("/"),
+            apps=self._root / APPS.lstrip("/"),
+        )
+
+    def place(self, path: str) -> str:
+        """Give it with the folder before it."""
+        return f"{self._root}{path}" if path != "/" else str(self._root)
+
+    def shell_words(self, text: str) -> list[str]:
+        """Give this machine's shell, and the text translated."""
+        return ["/bin/sh", *(("-c", to_sandbox(text, self._root)) if text else ("-s",))]
+
+    def inward(self, data: bytes) -> bytes:
+        """Translate them like any shell text."""
+        return os.fsencode(to_sandbox(os.fsdecode(data), self._root))
+
+    def outward(self) -> Back | None:
+        """Take the folder out of what is printed."""
+        return Back(self._root)
+
+    def control_path(self, name: str) -> str:
+        """Give it where it is on this machine."""
+        return str(self.control / name)
+
+    @property
+    def interpreter(self) -> tuple[str, Mapping[str, str]]:
+        """This session's own Python."""
+        return sys.executable, {}

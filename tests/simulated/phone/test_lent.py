@@ -1,0 +1,92 @@
+"""What a simulated phone is lent of this machine."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_devperf.simphone.elf import read_elf
+from pytest_devperf.simphone.layout import CONTROL, Layout, isolated_layout, translated_layout
+from pytest_devperf.simphone.lent import SHELLS, Lent, find_lent, find_tools
+from pytest_devperf.simphone.stubs import make_stubs
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lends single files")
+
+STUBS = make_stubs(control=CONTROL, interpreter="/system/bin/sh", translating=False)
+
+
+def test_a_program_of_this_machine_names_its_loader_and_its_libraries():
+    elf = read_elf(Path(sys.executable).resolve())
+
+    assert elf is not None
+    assert Path(elf.interpreter).is_file()
+    assert any(name.startswith(("libc.", "libpython", "libc-")) for name in elf.needed)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x7fELF", b"\x7fELF\x02\x01" + bytes(60), b"#!/bin/sh\n", bytes(4096)])
+def test_what_is_no_program_has_none(tmp_path: Path, data: bytes):
+    (tmp_path / "file").write_bytes(data)
+
+    elf = read_elf(tmp_path / "file")
+
+    assert elf is None or not (elf.interpreter or elf.needed)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1023), st.integers(0, 255)), max_size=20))
+def test_a_damaged_program_is_read_or_refused(damage: list[tuple[int, int]]):
+    program = bytearray(Path(find_lent().programs["cat"]).read_bytes())
+    for at, byte in damage:
+        program[at] = byte
+
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(program)
+        file.flush()
+        read_elf(Path(file.name))
+
+
+def test_every_library_that_a_lent_program_needs_is_lent():
+    lent = find_lent()
+    names = {Path(path).name for path in lent.libraries}
+
+    for program in {*lent.programs.values(), *lent.libraries.values()}:
+        elf = read_elf(Path(program))
+        assert set(elf.needed) <= names, program
+
+
+def test_the_shell_is_androids_or_the_plainest_there_is():
+    assert Path(find_lent().programs["sh"]).name in {*SHELLS, "toybox", "bash"}
+
+
+def paths(layout: Layout) -> list[str]:
+    return [str(step[1]) for step in layout.steps]
+
+
+@pytest.mark.parametrize("sdk", [28, 35])
+def test_no_path_is_laid_out_twice(sdk: int):
+    laid = paths(isolated_layout(find_lent(), STUBS, sdk=sdk))
+    translated = paths(translated_layout(find_tools(), STUBS))
+
+    assert len(laid) == len(set(laid))
+    assert len(translated) == len(set(translated))
+
+
+def test_a_phone_shows_no_folder_of_this_machine_but_its_python_and_its_locale():
+    lent = find_lent()
+    steps = isolated_layout(lent, STUBS, sdk=35).steps
+    folders = [
+        source for word, _path, *rest in steps if word == "lend" for source in rest if Path(str(source)).is_dir()
+    ]
+
+    assert set(folders) <= {*lent.runtime.values(), lent.locale}
+
+
+def test_commands_of_android_go_before_programs_that_are_lent():
+    layout = isolated_layout(Lent(programs={"id": "/usr/bin/id", "cat": "/usr/bin/cat"}), STUBS, sdk=35)
+
+    words = {path: word for word, path, *_rest in layout.steps}
+    assert (words["/system/bin/id"], words["/system/bin/cat"]) == ("file", "lend")
