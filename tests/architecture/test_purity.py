@@ -15,7 +15,7 @@ ROOT = Path(pytest_devperf.__file__).parent
 PURE = (
     "untrusted.py",
     "metric.py",
-    "stats.py",
+    "stats",
     "errors.py",
     "inputs",
     "case",

@@ -1,0 +1,141 @@
+"""Centre and spread of short lists.
+
+Nothing here imports numpy: a round has some thirty values, and sorting a short list and indexing it
+is faster than making an array of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+FEWEST_FOR_QUARTILES = 5
+"""Values below which quartiles say nothing: with four, each quartile is all but a single value."""
+
+SAME = 1e-12
+"""Relative difference below which two numbers are one: the rounding of double arithmetic over short sums."""
+
+
+@lru_cache(maxsize=1024)
+def _place(size: int, q: float) -> tuple[int, float]:
+    """Find where a quantile lies in a sorted list: index and fraction to the next one."""
+    at = q * (size - 1)
+    below = min(int(at), max(size - 2, 0))
+    return below, at - below
+
+
+def quantile(values: Sequence[float], q: float, *, presorted: bool = False) -> float:
+    """Read a quantile by linear interpolation between the neighbouring ranks.
+
+    Args:
+        values: At least one finite number.
+        q: From 0 to 1.
+        presorted: Whether `values` already ascend.
+
+    Raises:
+        ValueError: There are no values.
+
+    Source:
+        Hyndman and Fan, "Sample Quantiles in Statistical Packages", 1996, definition 7.
+
+    >>> quantile([4.0, 1.0, 3.0, 2.0], 0.25)
+    1.75
+    """
+    ranked = values if presorted else sorted(values)
+    if not ranked:
+        raise ValueError("a quantile of no values")
+    if len(ranked) == 1:
+        return ranked[0]
+    below, fraction = _place(len(ranked), q)
+    return ranked[below] + fraction * (ranked[below + 1] - ranked[below])
+
+
+def median(values: Sequence[float], *, presorted: bool = False) -> float:
+    """Read the middle value, or the mean of the middle two.
+
+    Raises:
+        ValueError: There are no values.
+    """
+    ranked = values if presorted else sorted(values)
+    size = len(ranked)
+    if not size:
+        raise ValueError("a median of no values")
+    half = size // 2
+    return ranked[half] if size % 2 else (ranked[half - 1] + ranked[half]) / 2
+
+
+def iqr(values: Sequence[float], *, presorted: bool = False) -> float:
+    """Measure the width of the middle half: third minus first quartile."""
+    ranked = values if presorted else sorted(values)
+    return quantile(ranked, 0.75, presorted=True) - quantile(ranked, 0.25, presorted=True)
+
+
+def mean(values: Sequence[float]) -> float:
+    """Average without rounding drift."""
+    return math.fsum(values) / len(values)
+
+
+def std(values: Sequence[float]) -> float | None:
+    """Estimate the standard deviation (ddof=1); None for fewer than two values."""
+    if len(values) < 2:  # noqa: PLR2004 - a deviation needs two values
+        return None
+    centre = mean(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
+
+
+def cov(values: Sequence[float]) -> float | None:
+    """Divide the standard deviation (ddof=1) by the mean; None where there is no such ratio."""
+    spread = std(values)
+    if spread is None:
+        return None
+    centre = mean(values)
+    return spread / abs(centre) if centre else None
+
+
+def centres_and_widths(rows: Iterable[Sequence[float]]) -> tuple[list[float], list[float]]:
+    """Give the median and the interquartile range of every round.
+
+    Args:
+        rows: (rounds, iterations) values, no row empty.
+    """
+    centres: list[float] = []
+    widths: list[float] = []
+    size = half = low = high = 0
+    low_part = high_part = 0.0
+    for row in rows:
+        ranked = sorted(row)
+        if len(ranked) != size:  # rounds of one run are alike, so where the quartiles lie is found once
+            size = len(ranked)
+            half = size >> 1
+            low, low_part = _place(size, 0.25)
+            high, high_part = _place(size, 0.75)
+        centres.append(ranked[half] if size & 1 else (ranked[half - 1] + ranked[half]) / 2)
+        if size == 1:
+            widths.append(0.0)
+            continue
+        first, third = ranked[low], ranked[high]
+        widths.append(third + high_part * (ranked[high + 1] - third) - first - low_part * (ranked[low + 1] - first))
+    return centres, widths
+
+
+def within_iqr(rows: Sequence[Sequence[float]], centres: Sequence[float], widths: Sequence[float]) -> float:
+    """Give the IQR within rounds: the median of their widths.
+
+    Rounds of fewer than five iterations have no width worth the name: the IQR of their medians takes
+    its place.
+    """
+    if min(map(len, rows)) < FEWEST_FOR_QUARTILES:
+        return iqr(centres)
+    return median(widths)
+
+
+def smallest_step(values: Iterable[float]) -> float | None:
+    """Find the smallest non-zero difference of any two values; None where all are one.
+
+    Differences within the rounding of a double are none.
+    """
+    ranked = sorted(set(values))
+    steps = [high - low for low, high in pairwise(ranked) if high - low > SAME * abs(high)]
+    return min(steps, default=None)
