@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,9 @@ from pytest_devperf.simphone.sandbox import Sandbox
 from pytest_devperf.simphone.stubs import make_stubs
 from pytest_devperf.simphone.system import NotIsolatedError, System
 from pytest_devperf.simphone.translate import Back
+
+APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+"""Ubuntu's switch, on by default since 23.10: programs without a profile get no rights in their user namespaces."""
 
 
 class IsolatedSandbox(Sandbox):
@@ -33,7 +37,10 @@ class IsolatedSandbox(Sandbox):
             raise NotIsolatedError(str(error)) from error
         stubs = make_stubs(control=CONTROL, interpreter="/system/bin/sh", translating=False)
         layout = isolated_layout(lent, stubs, sdk=sdk)
-        system = System({"isolate": True, "steps": layout.steps, "shown": layout.shown})
+        try:
+            system = System({"isolate": True, "steps": layout.steps, "shown": layout.shown})
+        except NotIsolatedError as error:
+            raise NotIsolatedError(f"{error}{_remedy()}") from error
         self.has_locale = lent.locale is not None
         self._python = lent.interpreter
         shown, data = (Path(f"/proc/self/fd/{handle}") for handle in system.handles)
@@ -61,3 +68,11 @@ class IsolatedSandbox(Sandbox):
         if self._python is None:
             return sys.executable, {}  # not there: the app does not start, and its log says so
         return self._python, {"PYTHONHOME": RUNTIME, "LD_LIBRARY_PATH": f"{RUNTIME}/needed"}
+
+
+def _remedy() -> str:
+    """Name what allows it, where that is known."""
+    with contextlib.suppress(OSError):
+        if APPARMOR.read_text(encoding="ascii").strip() == "1":
+            return f"; `sudo sysctl kernel.{APPARMOR.name}=0` allows it"
+    return ""

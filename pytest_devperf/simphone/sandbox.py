@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from abc import ABC, abstractmethod
@@ -151,8 +152,11 @@ class Sandbox(ABC):
 
     def used_kib(self) -> int:
         """Measure the space that pushed files take."""
-        sizes = (path.lstat().st_size for path in self._data.rglob("*"))
-        return sum(sizes) // 1024
+        total = 0
+        for path in self._data.rglob("*"):
+            with contextlib.suppress(OSError):  # gone meanwhile
+                total += path.lstat().st_size
+        return total // 1024
 
     def free_kib(self) -> int:
         """Measure the space that is really left for them."""

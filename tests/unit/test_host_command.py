@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 from waiting import has_ended, until
@@ -254,3 +255,16 @@ def test_an_interrupt_ends_the_program_and_all_that_it_started(tmp_path, after_s
         runner.run(1, 1)
 
     until(lambda: has_ended(int(noted.read_text())))
+
+
+def test_a_file_of_a_sub_folder_is_copied_once_and_has_two_names(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "data.txt").write_text("5\n")
+    (tmp_path / "tool").write_text('#!/bin/sh\nhere=${0%/*}\ncat "$here/data.txt" "$here/sub/data.txt"\n')
+    pushed = tuple(str(tmp_path / name) for name in ("tool", "sub/data.txt"))
+    command = Command(argv=("./tool",), push=pushed, folder=str(tmp_path))
+
+    with TARGET.start(command, 0) as runner:
+        assert list(runner.run(2, 1)) == [5, 5]
+        files = Path(runner._place.program).parent
+        assert (files / "data.txt").samefile(files / "sub" / "data.txt")

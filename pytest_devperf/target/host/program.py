@@ -43,16 +43,22 @@ def filled(argument: str, *, iterations: int, warmup: int, output: str) -> str:
 def lay_out(command: Command, folder: Path, scratch: Path) -> Place:
     """Copy pushed files into a private folder and find the program.
 
-    Copies, not links: a program may write to the files it is given.
+    Copies, not links to the originals: a program may write to the files it is given.
 
     Raises:
         CaseError: A file or the program is missing.
     """
     if not command.argv:
         raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
+    copies: dict[Path, Path] = {}
     for name, source in pushed_files(command).items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(source, folder / name)
+        where = folder / name
+        where.parent.mkdir(parents=True, exist_ok=True)
+        if source in copies:
+            where.hardlink_to(copies[source])  # a second name of the same file, which may be large
+        else:
+            copies[source] = where
+            shutil.copy2(source, where)
     # Without a test the command is the caller's own: beside its files, else where the caller is.
     here = Path(command.folder) if command.folder is not None else folder if command.push else Path.cwd()
     cwd = here / (command.cwd or "")

@@ -16,6 +16,7 @@ from waiting import has_ended, until
 
 from pytest_devperf.simphone import PERSONALITIES, AdbServer, SimPhone, simulated_phone
 from pytest_devperf.simphone.personality import host_abi
+from pytest_devperf.simphone.system import NotIsolatedError
 
 FOLDER = "/data/local/tmp"
 
@@ -223,3 +224,21 @@ def test_a_session_that_is_killed_takes_its_phone_with_it(how: str):
 
 def _running(word: str) -> list[int]:
     return [process.pid for process in psutil.process_iter(["cmdline"]) if word in (process.info["cmdline"] or ())]
+
+
+def test_what_stands_in_the_way_is_said_with_what_allows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    switch = tmp_path / "apparmor_restrict_unprivileged_userns"
+    switch.write_text("1\n")
+
+    def refuse(_plan: object) -> None:
+        raise NotIsolatedError("Operation not permitted while mounting /")
+
+    monkeypatch.setattr("pytest_devperf.simphone.isolated.System", refuse)
+    monkeypatch.setattr("pytest_devperf.simphone.isolated.APPARMOR", switch)
+
+    with SimPhone() as phone:
+        assert phone.barrier == (
+            "Operation not permitted while mounting /; "
+            "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` allows it"
+        )
+        assert phone.warning.startswith("the simulated phone is not isolated (Operation not permitted")
