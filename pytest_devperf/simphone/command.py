@@ -67,7 +67,7 @@ class Command:
                 self.stdin.write_eof()
 
     async def wait(self) -> int:
-        """Wait for its end; a signal reads 128 and its number, as a shell tells it."""
+        """Wait for its end; for a signal the code is 128 and its number, as in a shell."""
         return await asyncio.shield(self._ended)
 
     def kill(self, number: int) -> None:
@@ -76,7 +76,7 @@ class Command:
             self._system.kill(self.pid, number)
 
     def hang_up(self) -> None:
-        """Tell it that its asker has gone; like on a phone only the shell itself is told."""
+        """Send it the hangup of an asker that has gone; as on a phone, the shell alone gets it."""
         self.kill(signal.SIGHUP)
 
     def close(self) -> None:

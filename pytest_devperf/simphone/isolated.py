@@ -71,7 +71,7 @@ class IsolatedSandbox(Sandbox):
 
 
 def _remedy() -> str:
-    """Name what allows it, where that is known."""
+    """Name what allows it, if that is known."""
     with contextlib.suppress(OSError):
         if APPARMOR.read_text(encoding="ascii").strip() == "1":
             return f"; `sudo sysctl kernel.{APPARMOR.name}=0` allows it"

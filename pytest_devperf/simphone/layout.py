@@ -13,16 +13,16 @@ from pytest_devperf.simphone.lent import Lent
 Step = Sequence[object]
 
 CONTROL = "/dev/devperf"
-"""Where stub commands ask the simulation, and where it says how slow work is."""
+"""Folder in which stub commands ask the simulation, and in which it says how slow work is."""
 
 APPS = "/data/app"
-"""Where installed apps lie."""
+"""Folder of installed apps."""
 
 CARD = "/storage/emulated/0"
 """Storage that the user sees; `/sdcard` leads there."""
 
 WRITABLE = ("/data/local/tmp", "/sdcard", CARD)
-"""Where the shell user may write."""
+"""Folders that the shell user may write to."""
 
 PROC = ("cpuinfo", "loadavg", "meminfo", "stat", "uptime", "version")
 """Files of `/proc` that speak of the machine, and that the phone has of its own."""

@@ -37,19 +37,19 @@ SHELLS = ("mksh", "dash", "sh", "busybox")
 """Android's shell is mksh; of the others the one that offers least beyond POSIX comes first."""
 
 SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
-"""Where programs are looked for first: a user's own scripts of the same names come last."""
+"""Folders that are searched for programs first: a user's own scripts of the same names come last."""
 
 LIBRARY_FOLDERS = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
-"""Where loaders look by themselves, beside the folders of what this process has loaded."""
+"""Folders that loaders search by themselves, beside those of the libraries that this process has loaded."""
 
 C_LIBRARIES = ("libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6")
-"""What programs that a compiler of this machine builds may need without naming a library; where they are there."""
+"""Libraries that a program built on this machine may need though nobody named them; those that exist are lent."""
 
 LOCALES = ("/usr/lib/locale/C.utf8", "/usr/lib/locale/C.UTF-8")
-"""Where systems keep the one locale that Android's C library has."""
+"""Folders in which systems keep the one locale that Android's C library has."""
 
 RUNTIME = "/apex/python"
-"""Where the interpreter of apps lies. Android's own runtimes of apps lie under /apex, too."""
+"""Folder of the interpreter of apps. Android's own runtimes of apps lie under /apex, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +59,9 @@ class Lent:
     programs: Mapping[str, str] = field(default_factory=dict)
     """Name of a command -> file."""
     libraries: Mapping[str, str] = field(default_factory=dict)
-    """Path of a library, where this machine's loader looks for it -> file."""
+    """Path at which this machine's loader looks for a library -> file."""
     locale: str | None = None
-    """Folder of the locale C.UTF-8, the same on both; None where there is none."""
+    """Folder of the locale C.UTF-8, the same on both; None if there is none."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Links at the root (`/lib`) -> what they lead to, as on this machine."""
     interpreter: str | None = None
@@ -108,7 +108,7 @@ def find_tools() -> dict[str, str]:
 
 
 def is_interpreter(word: str) -> bool:
-    """Tell whether a word of an app's command means the Python that runs this session."""
+    """Find out whether a word of an app's command means the Python that runs this session."""
     return word in {sys.executable, _base_executable()}
 
 
@@ -131,7 +131,7 @@ class _Libraries:
                 left += [Path(file) for file in self._find(elf, one)]
 
     def add_named(self, names: Iterable[str]) -> None:
-        """Add libraries by their names; those that are not there are left out."""
+        """Add libraries by their names; those that do not exist are left out."""
         for file in self._find(Elf(needed=tuple(names)), Path("/")):
             self.add(Path(file))
 
@@ -150,7 +150,7 @@ class _Libraries:
 
 @functools.cache
 def _library_folders() -> tuple[str, ...]:
-    """List where libraries lie: where those of this process came from, then the usual places."""
+    """List folders of libraries: those that this process has loaded libraries from, then the usual ones."""
     loaded = []
     for line in Path("/proc/self/maps").read_text("utf-8", "surrogateescape").splitlines():
         path = line[line.find("/") :] if "/" in line else ""

@@ -91,11 +91,11 @@ class Sandbox(ABC):
         return self.control / path.rpartition("/")[2]
 
     def show(self, files: Mapping[str, str], *, anew: bool = False) -> None:
-        """Let files read so; each is replaced as a whole, so that nobody reads half a number.
+        """Write files that the phone shows; each is replaced as a whole, so no reader sees half a number.
 
         Args:
             files: Path below the phone's root -> text.
-            anew: See also whether a command wrote over one, and write it again.
+            anew: Write a file again if a command has written over it.
         """
         for name, text in files.items():
             where = self._shown_below / name
@@ -114,7 +114,7 @@ class Sandbox(ABC):
         fresh.replace(where)
 
     def leave(self, path: str, text: str) -> None:
-        """Put a file where the shell user might have left it, below its own folder."""
+        """Write a file below the shell user's own folder, as a session might have left it."""
         where = self._data / path.removeprefix(SHELL_FOLDER).lstrip("/")
         where.parent.mkdir(parents=True, exist_ok=True)
         where.write_text(text, encoding="utf-8")
@@ -179,7 +179,7 @@ def _overwrite(where: Path, text: str) -> None:
 
 
 def _written(where: Path) -> tuple[int, int] | None:
-    """What tells that a file was written since: its number and its time; None where it is gone."""
+    """Read what changes when a file is written: its number and its time; None if it is gone."""
     try:
         facts = where.lstat()
     except OSError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_devperf.simphone.commands import COMMANDS
 
 OWN_WORDS = "devperf-sim"
-"""The stub by which other stubs ask for what no Android command tells."""
+"""The stub by which other stubs ask what no Android command answers."""
 
 ASK = """#!@SHELL@
 # Hands its words to the simulated phone and prints what the phone answers.

@@ -37,7 +37,7 @@ class System:
     """A phone that has booted.
 
     Args:
-        plan: What the first process is told: whether it isolates the phone, and the steps of its file system.
+        plan: What the first process does: whether it isolates the phone, and the steps of its file system.
 
     Raises:
         NotIsolatedError: The plan isolates the phone, and the kernel does not allow that.
@@ -78,7 +78,7 @@ class System:
             raise
 
     def attach(self) -> None:
-        """Hear from the first process in the event loop that runs."""
+        """Read what the first process sends, in the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._link.connection.settimeout(None)
         self._loop.add_reader(self._link.connection, self._hear)
@@ -187,7 +187,7 @@ class System:
             self.kill(pid, signal.SIGHUP)
 
     def _forget_all(self) -> None:
-        """Let everybody who waits know that the phone is gone."""
+        """End every wait: the phone is gone."""
         for ended in self._running.values():
             if not ended.done():
                 ended.set_result(KILLED)
@@ -209,7 +209,7 @@ class _Answer(NamedTuple):
 
 
 def _own_handle() -> int:
-    """Open what becomes readable when this process ends; -1 where the system has no such thing (pidfd_open(2))."""
+    """Open a handle that becomes readable when this process ends (pidfd_open(2)); -1 if the system has none."""
     try:
         return os.pidfd_open(os.getpid())
     except (AttributeError, OSError):

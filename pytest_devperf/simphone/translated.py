@@ -18,7 +18,7 @@ from pytest_devperf.simphone.translate import Back, sed_script, to_sandbox
 
 
 class TranslatedSandbox(Sandbox):
-    """A phone that sees this machine's files where a path is not translated.
+    """A phone that sees this machine's files if a path is not translated.
 
     Args:
         barrier: Why it is not isolated.
@@ -65,7 +65,7 @@ class TranslatedSandbox(Sandbox):
         return Back(self._root)
 
     def control_path(self, name: str) -> str:
-        """Give it where it is on this machine."""
+        """Give its path on this machine."""
         return str(self.control / name)
 
     @property

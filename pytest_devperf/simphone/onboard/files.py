@@ -1,6 +1,6 @@
 """The `sync:` service of the phone's adb daemon: stat, list, send and receive, in both versions.
 
-It runs on the phone, as a user of it: what it may read and write, and where a link leads, the kernel decides.
+It runs on the phone as its user: the kernel decides what it may read and write, and where a link leads.
 
 Source: AOSP, packages/modules/adb, `file_sync_protocol.h`, `SYNC.TXT` and `daemon/file_sync_service.cpp`.
 """
@@ -77,7 +77,7 @@ class FileService:
                     return
                 answers[name](path)
         except (_HungUp, OSError):
-            pass  # nobody is there to be told
+            pass  # nobody is left to answer
 
     # -- stat and list ---------------------------------------------------------------------------
 
@@ -123,10 +123,10 @@ class FileService:
     def _receive_file(self, path: str, mode: int) -> None:
         """Write what comes; after a failure keep taking blocks, as the phone's own daemon does."""
         arriving = Arriving(self._tree, path, mode)
-        told = False
+        failed = False
         try:
             while True:
-                told = self._fail_once(arriving.problem, told=told)
+                failed = self._fail_once(arriving.problem, failed=failed)
                 name, size = self._read_word()
                 if name == b"DONE":
                     break
@@ -135,12 +135,12 @@ class FileService:
             arriving.give_up()
             raise
         arriving.end(size)
-        if not self._fail_once(arriving.problem, told=told):
+        if not self._fail_once(arriving.problem, failed=failed):
             self._out.sendall(_WORD.pack(b"OKAY", 0))
 
-    def _fail_once(self, problem: str | None, *, told: bool) -> bool:
-        """Tell of a problem if there is one that was not told; returns whether one was."""
-        if problem is not None and not told:
+    def _fail_once(self, problem: str | None, *, failed: bool) -> bool:
+        """Answer a problem unless one was answered before; returns whether one has been."""
+        if problem is not None and not failed:
             self._fail(problem)
         return problem is not None
 

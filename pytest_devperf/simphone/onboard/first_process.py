@@ -31,7 +31,7 @@ def main(control: int, session: int) -> None:
 
     Args:
         control: The socket to the session.
-        session: What becomes readable when the session's process ends; -1 where the system has no such thing.
+        session: A handle that becomes readable when the session's process ends; -1 if the system has none.
     """
     for handle in (control, session):
         if handle >= 0:

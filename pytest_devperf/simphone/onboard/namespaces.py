@@ -35,7 +35,7 @@ READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 
 """MS_RDONLY and its siblings (linux/mount.h)."""
 
 LOCKED = {os.ST_NOSUID: NO_SUID, os.ST_NODEV: NO_DEVICES, os.ST_NOEXEC: NO_EXEC, 1024: 1024, 2048: 2048, 4096: 1 << 21}
-"""Flags that statvfs tells of a mount -> the same for mount(2): what a borrowed mount forbids has to stay forbidden.
+"""Flags of a mount in statvfs(3) -> in mount(2): what a borrowed mount forbids has to stay forbidden.
 The numbers are noatime, nodiratime and relatime (linux/statfs.h, linux/mount.h)."""
 
 DETACH = 2
@@ -82,7 +82,7 @@ def stage() -> tuple[Path, Path]:
     """Make an empty file system for the new root, and one that both it and the session outside write to.
 
     Returns:
-        Where the new root lies, and where the other.
+        Folder of the new root, and of the other.
     """
     _mount(None, "/", None, RECURSIVE | PRIVATE)
     _mount("tmpfs", STAGE, "tmpfs", NO_SUID | NO_DEVICES, "mode=0755")
@@ -168,7 +168,7 @@ def _make_mount_point(path: Path, *, folder: bool) -> None:
 
 def _remount_read_only(path: Path) -> None:
     flags = os.statvfs(path).f_flag
-    kept = sum(flag for told, flag in LOCKED.items() if flags & told)
+    kept = sum(flag for shown, flag in LOCKED.items() if flags & shown)
     _mount(None, path, None, REMOUNT | BIND | READ_ONLY | kept)
 
 

@@ -1,4 +1,4 @@
-"""What the first process does for the session: it starts programs, serves files, makes sockets, and buries the dead."""
+"""What the first process does for the session: it starts programs, serves files, makes sockets, collects the ended."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class System:
         self._dead, wake = os.pipe()
         for end in (self._dead, wake):
             os.set_blocking(end, False)
-        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)  # the pipe tells of it
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)  # the pipe wakes us
         signal.set_wakeup_fd(wake)
 
     def serve(self, session: int) -> None:
         """Do what the session asks for until it is gone.
 
         Args:
-            session: What becomes readable when the session's process ends; -1 for nothing.
+            session: A handle that becomes readable when the session's process ends; -1 for none.
         """
         watched = [self._link.connection.fileno(), self._dead, *([session] if session >= 0 else [])]
         while True:
@@ -62,7 +62,7 @@ class System:
             if session in ready:
                 return
             if self._dead in ready:
-                self._bury()
+                self._collect()
             if watched[0] in ready:
                 if not self._link.receive():
                     return
@@ -72,8 +72,8 @@ class System:
     def end_all(self) -> None:
         """End every process that was started here, and all they started.
 
-        In a namespace the kernel does it when this process ends; elsewhere their sessions are ended one by one, and
-        whatever left its session is found as an orphan where the system hands orphans over.
+        In a namespace the kernel does it when this process ends. Elsewhere their sessions are ended one by one; on
+        Linux, what has left its session becomes an orphan of ours.
         """
         while left := self._children | _children_of(os.getpid()):
             for pid in left:
@@ -81,7 +81,7 @@ class System:
                     os.killpg(pid, signal.SIGKILL)
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-            self._bury(wait=True)
+            self._collect(wait=True)
 
     # -- below -----------------------------------------------------------------------------------
 
@@ -129,8 +129,8 @@ class System:
         plain = os.path.normpath("/" + path.lstrip("/"))
         return self._writable is None or any(plain == at or plain.startswith(f"{at}/") for at in self._writable)
 
-    def _bury(self, *, wait: bool = False) -> None:
-        """Take in what has ended, and tell of what the session started."""
+    def _collect(self, *, wait: bool = False) -> None:
+        """Collect processes that have ended, and report those that the session started."""
         with contextlib.suppress(BlockingIOError):
             os.read(self._dead, 4096)
         how = 0 if wait else os.WNOHANG
@@ -162,7 +162,7 @@ def _execute(words: Sequence[str], environment: Mapping[str, str], cwd: str, fil
 
 
 def _children_of(pid: int) -> set[int]:
-    """List a process's children where the kernel tells them, orphans that were handed to it among them."""
+    """List a process's children, adopted orphans among them; none if the kernel does not list them."""
     with contextlib.suppress(OSError):
         return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()}
     return set()

@@ -10,7 +10,7 @@ from io import FileIO
 from pathlib import Path
 
 PLAIN_ERRNO = errno.EIO
-"""Told where the system gives no number of its own."""
+"""Stands for an error that has no number."""
 
 SHELL_UID = 2000
 """User and group of what the shell owns (AOSP: system/core/libcutils, android_filesystem_config.h)."""
@@ -21,7 +21,7 @@ class Tree:
 
     Args:
         root: Folder of this machine that is the phone's root; `/` on a phone that has a file system of its own.
-        writable: Whether a path of the phone may be written, where the kernel does not know.
+        writable: Whether a path of the phone may be written, beside what the kernel allows.
         full: Whether nothing more fits.
     """
 
