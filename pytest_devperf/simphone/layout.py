@@ -27,12 +27,8 @@ WRITABLE = ("/data/local/tmp", "/sdcard", CARD)
 PROC = ("cpuinfo", "loadavg", "meminfo", "stat", "uptime", "version")
 """Files of `/proc` that speak of the machine, and that the phone has of its own."""
 
-UNREADABLE = (
-    *("buddyinfo", "cmdline", "config.gz", "diskstats", "interrupts", "iomem", "kallsyms", "kmsg", "modules"),
-    *("pagetypeinfo", "partitions", "pressure", "sched_debug", "schedstat", "slabinfo", "softirqs", "swaps", "sys"),
-    *("timer_list", "vmallocinfo", "vmstat", "zoneinfo"),
-)
-"""Files and folders of `/proc` that speak of the machine; Android's policy keeps most of them from the shell."""
+PROC_KEPT = ("cgroups", "filesystems", "mounts", "net", "self", "thread-self")
+"""What else of `/proc` the phone's programs see: all of it is the same everywhere, or their own."""
 
 DEVICES = ("full", "null", "random", "tty", "urandom", "zero")
 
@@ -87,7 +83,7 @@ def isolated_layout(lent: Lent, stubs: Mapping[str, str], *, sdk: int) -> Layout
             ("share", "/sys", "sys", False),
             ("proc", "/proc"),
             *(("share", f"/{name}", name, False) for name in proc),
-            *(("hide", f"/proc/{name}") for name in UNREADABLE),
+            ("hide_others", "/proc", (*PROC, *PROC_KEPT)),
         ),
         shown=(
             *(("sys/", 0o755), ("control/", 0o755), ("app/", UNLISTED), ("nowhere/", 0), ("nothing", 0)),

@@ -83,7 +83,7 @@ def _isolate(link: Link, plan: Message) -> System | None:
             "lend": namespaces.lend,
             "device": namespaces.lend_device,
             "share": lambda path, name, writable: namespaces.share(path, shown / name, writable=writable),
-            "hide": lambda path: namespaces.hide(path, shown),
+            "hide_others": lambda path, kept: namespaces.hide_others(path, kept, shown),
             "memory": lambda path, mode, executable: namespaces.mount_memory(path, mode=mode, executable=executable),
             "proc": namespaces.mount_proc,
         },

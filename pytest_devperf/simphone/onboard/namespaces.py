@@ -13,6 +13,7 @@ import os
 import platform
 import socket
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 SHELL_UID = 2000
@@ -41,7 +42,7 @@ The numbers are noatime, nodiratime and relatime (linux/statfs.h, linux/mount.h)
 DETACH = 2
 """MNT_DETACH (linux/mount.h)."""
 
-PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "armv7l": 218, "i686": 217, "ppc64le": 203, "s390x": 217}
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "loongarch64": 41, "ppc64le": 203}
 """Number of the system call that glibc has no function for (linux/unistd.h of each machine)."""
 
 CAPABILITY_VERSION = 0x20080522
@@ -137,11 +138,17 @@ def share(path: Path, source: Path, *, writable: bool) -> None:
         _remount_read_only(path)
 
 
-def hide(path: Path, shown: Path) -> None:
-    """Let nobody look into a file or folder that speaks of the machine, as a phone's policy does."""
-    if not path.exists():
-        return
-    _mount(shown / ("nowhere" if path.is_dir() else "nothing"), path, None, BIND)
+def hide_others(proc: Path, kept: Sequence[str], shown: Path) -> None:
+    """Let nobody look into what speaks of the machine in `/proc`, as a phone's policy does.
+
+    Args:
+        proc: Where it is mounted.
+        kept: Names that stay, beside the processes.
+        shown: The other file system, which holds a file and a folder that nobody may read.
+    """
+    for path in sorted(proc.iterdir()):
+        if path.name not in kept and not path.name.isdigit():
+            _mount(shown / ("nowhere" if path.is_dir() else "nothing"), path, None, BIND)
 
 
 def mount_memory(path: Path, *, mode: int, executable: bool) -> None:
