@@ -23,6 +23,10 @@ BLIND_PERCENT = 5.0
 """A change people expect a gate to notice; a quiet verdict that could not have seen it says so."""
 
 
+BLIND = "(blind)"
+"""Mark of such a verdict."""
+
+
 def blind(change: Change) -> bool:
     """Tell whether a quiet verdict could not have seen a change that people expect it to see."""
     return change.verdict == "within_noise" and (change.detectable_pct or 0.0) > BLIND_PERCENT

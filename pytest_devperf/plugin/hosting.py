@@ -18,7 +18,7 @@ from pytest_devperf.measure.loop import tidy
 from pytest_devperf.measure.round import Round, Share, Stretch
 from pytest_devperf.metric import LATENCY, LOAD, Metric, start_metric, time_metric
 from pytest_devperf.plugin.ledger import Entry
-from pytest_devperf.plugin.outcome import Sentence
+from pytest_devperf.plugin.outcome import Sentence, section_of
 from pytest_devperf.plugin.start import CaseStart, Few, Timed
 from pytest_devperf.target.target import Hosting, Memory
 from pytest_devperf.target.wire import CaseReport, Task
@@ -213,7 +213,7 @@ def pytest_reports(hosted: Hosted, report: CaseReport) -> list[pytest.TestReport
     reason = report.reason or ""
     if report.outcome == "failed":
         reports[1].outcome = "failed"
-        reports[1].longrepr = Sentence(reason, reason, location)
+        reports[1].longrepr = Sentence(reason, section_of(reason), location)
     elif report.outcome == "skipped":
         reports[1].outcome = "skipped"
         reports[1].longrepr = (str(hosted.item.path), (line or 0) + 1, f"Skipped: {reason}")

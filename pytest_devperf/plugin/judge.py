@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -81,8 +82,8 @@ def conclude(entry: Entry, record: Record, config: pytest.Config, options: Optio
     comparison = record.comparison
     if comparison is not None and entry.passed_or_strict:
         if comparison.verdict == "regressed":
-            text = failure_text(record)
-            fail(entry, text.partition("\n")[0], text, regressed=True)
+            message = failure_text(record).partition("\n")[0]
+            fail(entry, message, partial(failure_text, record), regressed=True)
         elif comparison.verdict == "incomparable" and options.fail_on_incomparable:
             message = f"incomparable: {comparison.reason or 'see the cautions'}"
             fail(entry, message, message)

@@ -9,31 +9,53 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
+from pytest_devperf.report.paint import Paint, Tone, no_paint
+
 if TYPE_CHECKING:
     from pytest_devperf.plugin.ledger import Entry
+
+Section = Callable[[int, Paint], str]
+"""Writes a failure's section: characters of a line, and how it is coloured."""
+
+STORED_WIDTH = 80
+"""Characters of a line where no terminal is: in JUnit's file, and on the way from a worker of pytest-xdist."""
 
 REGRESSED = "devperf_regressed"
 """Attribute of a report whose test failed by its verdict alone."""
 
 
+STYLES: Mapping[Tone, Mapping[str, bool]] = {"bad": {"red": True}, "warn": {"yellow": True}, "good": {"green": True}}
+"""pytest's own markup for each tone."""
+
+
+def painter(tw: TerminalWriter) -> Paint:
+    """Colour as pytest's terminal writer does, or not at all: `--color`, NO_COLOR and others decide there."""
+    return lambda text, tone: tw.markup(text, **STYLES[tone])
+
+
 class Sentence(TerminalRepr):
     """A failure that is a statement, not a traceback."""
 
-    def __init__(self, message: str, text: str, location: tuple[str, int | None, str]) -> None:
+    def __init__(self, message: str, section: Section, location: tuple[str, int | None, str]) -> None:
         path, line, _ = location
         self.reprcrash = ReprFileLocation(path, (line or 0) + 1, message)
-        self._text = text
+        self._section = section
 
     def __str__(self) -> str:
         """The whole section."""
-        return self._text
+        return self._section(STORED_WIDTH, no_paint)
 
     def toterminal(self, tw: TerminalWriter) -> None:
-        """Write the section; its first line in red."""
-        first, _, rest = self._text.partition("\n")
+        """Write the section as wide as the terminal; its first line in red."""
+        first, *rest = self._section(tw.fullwidth, painter(tw)).splitlines() or [""]
         tw.line(first, red=True, bold=True)
-        if rest:
-            tw.line(rest)
+        for line in rest:
+            tw.line(line)
+
+
+def section_of(text: str) -> Section:
+    """Make a section of a text that stays as it is."""
+    return lambda _width, _paint: text
 
 
 def rebuild(config: pytest.Config, plain: Iterable[Mapping[str, Any]]) -> list[pytest.TestReport]:
@@ -65,11 +87,18 @@ def is_strict_xpass(report: pytest.TestReport) -> bool:
     )
 
 
-def fail(entry: Entry, message: str, text: str, *, regressed: bool = False) -> None:
-    """Turn a case's kept reports into a failure that states what happened."""
+def fail(entry: Entry, message: str, section: Section | str, *, regressed: bool = False) -> None:
+    """Turn a case's kept reports into a failure that states what happened.
+
+    Args:
+        entry: The case.
+        message: What the short summary and JUnit show.
+        section: What the failure's section shows.
+        regressed: Whether its verdict alone fails it.
+    """
     report = call_report(entry)
     strict = is_strict_xpass(report)
-    report.longrepr = Sentence(message, text, report.location)
+    report.longrepr = Sentence(message, section_of(section) if isinstance(section, str) else section, report.location)
     if regressed and (strict or hasattr(report, "wasxfail")):
         if not hasattr(report, "wasxfail"):
             mark = entry.item.get_closest_marker("xfail")

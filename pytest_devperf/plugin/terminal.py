@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from pytest_devperf.english import counted
 from pytest_devperf.plugin.assemble import device_record
+from pytest_devperf.plugin.outcome import painter
 from pytest_devperf.plugin.place import Pinning
 from pytest_devperf.plugin.stdout import words_for
 from pytest_devperf.plugin.stream import Stream
@@ -19,6 +20,7 @@ from pytest_devperf.report import as_text
 from pytest_devperf.report.header import order_words
 from pytest_devperf.report.live import format_cooling, format_measuring
 from pytest_devperf.report.report import Report
+from pytest_devperf.report.table import wrapped
 from pytest_devperf.sensor.summary import summarise
 from pytest_devperf.untrusted import printable
 
@@ -72,7 +74,7 @@ class Screen:
             )
             for each, look in looks
         )
-        return as_text.header_lines(Report(runs=runs, messages=tuple(campaign.places.notes)))
+        return self._fitted(as_text.header_lines(Report(runs=runs, messages=tuple(campaign.places.notes))))
 
     def plan(self) -> None:
         """Write how much will be measured, now that the cases are known."""
@@ -85,7 +87,14 @@ class Screen:
         cases = counted(len(campaign.ledger.entries), "case")
         what = f"{cases} compared with {baseline}" if baseline else cases
         words = [what, campaign.plan_words(), *order_words(settings_of(campaign.plan))]
-        reporter.write_line(printable(f"devperf plan: {', '.join(words)}"))
+        for line in self._fitted([printable(f"devperf plan: {', '.join(words)}")]):
+            reporter.write_line(line)
+
+    def _fitted(self, lines: Iterable[str]) -> list[str]:
+        """Break lines between words, to the width of the terminal."""
+        writer = self._writer()
+        width = 80 if writer is None else writer.fullwidth
+        return [part for line in lines for part in wrapped(line, width, indent="    ")]
 
     # -- while it measures ------------------------------------------------------------------------
 
@@ -173,9 +182,26 @@ class Screen:
         """Write tables, cautions, and the line that counts every outcome."""
         verbosity = self._config.get_verbosity()
         reporter.write_sep("=", "devperf")
-        text = as_text.render(report, width=reporter._tw.fullwidth, verbosity=verbosity)  # noqa: SLF001 - its width
+        writer = reporter._tw  # noqa: SLF001 - its width and colours
+        text = as_text.render(
+            report,
+            width=writer.fullwidth,
+            verbosity=verbosity,
+            paint=painter(writer),
+            explained=self._explained(),
+        )
         for line in text.splitlines():
             reporter.write_line(line)
+
+    def _explained(self) -> set[str]:
+        """Collect the ids of the cases that pytest itself explains, each in the section of its failure."""
+        if self._config.option.tbstyle == "no":
+            return set()
+        return {
+            entry.case.id
+            for entry in self._campaign.ledger
+            if entry.logged and any(report.failed for report in entry.reports)
+        }
 
     def nothing_measured(self, reporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
         """Say that no case was measured, so that silence is not taken for a pass."""

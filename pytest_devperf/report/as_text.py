@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from pytest_devperf.compare.words import BLIND_PERCENT, blind, too_slow
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.detail import caution_words, detail_lines, failure_text, stable_lines, stats_line
 from pytest_devperf.report.header import context_line, device_line, header_lines, run_line
+from pytest_devperf.report.paint import Paint, no_paint, painted_kind, painted_word
 from pytest_devperf.report.report import Report, Saved, kind_of
 from pytest_devperf.report.row import COMPARED, MEASURED, compared_rows, measured_rows, word
 from pytest_devperf.report.table import lay_out, wrapped
@@ -20,23 +23,28 @@ _NAMED_CASES = 3
 """Cases named behind a caution that many share; the others are counted."""
 
 
-def render(report: Report, *, width: int = 80, verbosity: int = 0) -> str:
+def render(
+    report: Report, *, width: int = 80, verbosity: int = 0, paint: Paint = no_paint, explained: Collection[str] = ()
+) -> str:
     """Write everything that stands below a session.
 
     Args:
-        report: What the session came to.
+        report: The session's outcome.
         width: Characters of a line.
-        verbosity: From 1 on every metric, two lines on steadiness per case, and summaries; a single case has its
-            two lines always.
+        verbosity: From 1 on every metric, two lines on steadiness per case, and summaries.
+        paint: Colours verdicts and grades.
+        explained: Ids of cases whose reasons were given before.
     """
     blocks: list[list[str]] = []
     for run in report.runs:
         if len(report.runs) > 1:
             blocks.append(_wrapped(_title(run, report), width))
-        blocks.append(table_lines(run.cases, width=width, all_metrics=verbosity > 0))
+        blocks.append(table_lines(run.cases, width=width, all_metrics=verbosity > 0, paint=paint))
         if verbosity > 0:
-            blocks += [_detail(record) for record in run.cases]
-        blocks.append(_wrapped(reason_lines(run), width))
+            blocks += [_detail(record, width) for record in run.cases]
+        blocks.append(
+            [line for reason in reasons(run) if reason.id not in explained for line in _reason(reason, width, paint)]
+        )
         blocks.append(_wrapped(told_lines(run), width))
         if any(record.sweep is not None for record in run.cases):
             from pytest_devperf.report.as_sweep import sweep_blocks
@@ -44,28 +52,47 @@ def render(report: Report, *, width: int = 80, verbosity: int = 0) -> str:
             blocks += sweep_blocks(run.cases, width=width)
     blocks.append(_wrapped([*map(printable, report.messages), *_odds(report)], width))
     blocks.append([printable(f"saved in {saved.path}") for saved in report.saved])
-    blocks.append([summary_line(report)])
+    blocks.append([summary_line(report, paint)])
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def table_lines(records: Sequence[Record], *, width: int = 80, all_metrics: bool = False) -> list[str]:
-    """Write the table of the cases: beside their baselines where there are any."""
+def table_lines(
+    records: Sequence[Record], *, width: int = 80, all_metrics: bool = False, paint: Paint = no_paint
+) -> list[str]:
+    """Write the table of the cases, beside their baselines if there are any."""
+    mark = partial(painted_word, paint=paint)
     if any(record.comparison is not None for record in records):
         rows = [row for record in records for row in compared_rows(record, all_metrics=all_metrics)]
-        return lay_out(COMPARED, rows, width)
+        return lay_out(COMPARED, rows, width, mark)
     rows = [row for record in records for row in measured_rows(record, all_metrics=all_metrics)]
-    return lay_out(MEASURED, rows, width)
+    return lay_out(MEASURED, rows, width, mark)
 
 
-def reason_lines(run: Run) -> list[str]:
-    """Say of every case without a plain pass why, and which cases of the baseline are missing."""
-    lines = [
-        f"{word(kind_of(record))} {printable(record.id)}: {printable('; '.join(reasons))}"
-        for record in run.cases
-        for reasons in [_reasons(record)]
-        if reasons
-    ]
-    return lines + [f"MISSING {printable(each)}: in the baseline, not measured" for each in run.missing]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a case is no plain pass."""
+
+    kind: str
+    """What became of it, one of `KINDS`."""
+    id: str
+    words: str
+
+
+def reasons(run: Run) -> Iterator[Reason]:
+    """Give the reason of every case without a plain pass, and the cases of the baseline that are missing."""
+    for record in run.cases:
+        words = "; ".join(_reasons(record))
+        if words:
+            yield Reason(kind=kind_of(record), id=record.id, words=words)
+    for each in run.missing:
+        yield Reason(kind="missing", id=each, words="in the baseline, not measured")
+
+
+def _reason(reason: Reason, width: int, paint: Paint) -> list[str]:
+    """Write a reason, its first word coloured."""
+    head = word(reason.kind)
+    first, *rest = _wrapped([printable(f"{head} {reason.id}: {reason.words}")], width)
+    return [painted_kind(head, reason.kind, paint) + first.removeprefix(head), *rest]
 
 
 def told_lines(run: Run) -> list[str]:
@@ -79,18 +106,19 @@ def told_lines(run: Run) -> list[str]:
     return [printable(_told(what, by_case, len(run.cases))) for what, by_case in sharing.items()]
 
 
-def summary_line(report: Report) -> str:
-    """Count every kind of outcome in one line, and say what was compared with and what was saved."""
-    counts = ", ".join(f"{count} {word(kind)}" for kind, count in report.counts.items()) or "no case was measured"
-    parts = [f"devperf: {counts}"]
+def summary_line(report: Report, paint: Paint = no_paint) -> str:
+    """Count every kind of outcome in one line, and name what was compared with and what was saved."""
+    counts = [painted_kind(f"{count} {word(kind)}", kind, paint) for kind, count in report.counts.items()]
+    parts = [f"devperf: {', '.join(counts) or 'no case was measured'}"]
     if report.compared_with:
-        parts.append(_compared(report))
-    parts += dict.fromkeys(_saved(saved) for saved in report.saved)  # once for all devices
-    return printable("; ".join((*parts, *report.closing)))
+        compared = printable(_compared(report))
+        parts.append(paint(compared, "bad") if report.nothing_compared else compared)
+    parts += map(printable, dict.fromkeys(_saved(saved) for saved in report.saved))  # once for all devices
+    return "; ".join((*parts, *map(printable, report.closing)))
 
 
-def _detail(record: Record) -> list[str]:
-    lines = [f"  {line}" for line in detail_lines(record)]
+def _detail(record: Record, width: int) -> list[str]:
+    lines = [f"  {line}" for detail in detail_lines(record) for line in wrapped(detail, width - len("  "), indent="  ")]
     return [printable(record.id), *lines] if lines else []
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Measurement, Record
+from pytest_devperf.report.paint import Paint, no_paint, painted_word
 from pytest_devperf.report.row import COMPARED, compared_rows
-from pytest_devperf.report.table import lay_out
+from pytest_devperf.report.table import lay_out, wrapped
 from pytest_devperf.report.units import digits, format_percent, format_time, format_value, scale_for
 from pytest_devperf.untrusted import printable
 
@@ -58,12 +60,13 @@ def caution_lines(record: Record) -> list[str]:
     return [printable(f"caution {slug}: {words}".rstrip(": ")) for slug, words in caution_words(record)]
 
 
-def failure_text(record: Record, width: int = 80) -> str:
+def failure_text(record: Record, width: int = 80, paint: Paint = no_paint) -> str:
     """Explain a regression: the sentences, then and now, cautions, and what else is different.
 
     Args:
         record: A case with its comparison.
-        width: Characters of a line.
+        width: Characters of a line; a sentence keeps its line, so that it can be searched for.
+        paint: Colours verdicts.
     """
     from pytest_devperf.compare.words import sentence
 
@@ -73,13 +76,14 @@ def failure_text(record: Record, width: int = 80) -> str:
     worse = [change for change in comparison.changes if change.verdict == comparison.verdict]
     lines = [printable(sentence(change)) for change in worse]
     lines += [printable(comparison.reason)] if comparison.reason else []
-    table = lay_out(COMPARED[1:], [row[1:] for row in compared_rows(record)], width)
+    mark = partial(painted_word, paint=paint)
+    table = lay_out(COMPARED[1:], [row[1:] for row in compared_rows(record)], width, mark)
     if table:
         lines += ["", *table]
     told = caution_lines(record) + [printable(f"different: {note}") for note in comparison.notes]
     if told:
-        lines += ["", *told]
-    runs = len(comparison.baseline_runs)
-    if runs:
-        lines += ["", printable(f"baseline: {counted(runs, 'run')} ({', '.join(comparison.baseline_runs)})")]
+        lines += ["", *(part for line in told for part in wrapped(line, width, indent="    "))]
+    if comparison.baseline_runs:
+        runs = counted(len(comparison.baseline_runs), "run")
+        lines += ["", *wrapped(printable(f"baseline: {runs} ({', '.join(comparison.baseline_runs)})"), width, indent="    ")]
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_devperf.compare.words import blind
+from pytest_devperf.compare.words import BLIND, blind
 from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.record.record import Change, Measurement, Record
 from pytest_devperf.report.report import kind_of
@@ -88,7 +88,7 @@ def verdict_cell(change: Change) -> str:
     'within noise (blind)'
     """
     text = word(change.verdict)
-    return f"{text} (blind)" if blind(change) else text
+    return f"{text} {BLIND}" if blind(change) else text
 
 
 def noise_percent(change: Change) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_devperf.untrusted import printable
@@ -33,7 +33,11 @@ class Column:
 Row = tuple[str, ...]
 
 
-def lay_out(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[str]:
+Line = tuple[str, str]
+"""A line, and the last cell in it; empty if there is none."""
+
+
+def lay_out(columns: Sequence[Column], rows: Sequence[Row], width: int, mark: Callable[[str], str] = str) -> list[str]:
     """Lay rows out in lines of at most `width` characters where that is possible at all.
 
     The first column is shortened in its middle; where that does not suffice its cells get lines of their
@@ -43,7 +47,12 @@ def lay_out(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[
         columns: One per cell of a row; columns that are empty in every row are left out.
         rows: (rows, columns) cells. An empty first cell continues the row above.
         width: Characters of a line.
+        mark: Marks the text of a last cell; what it adds takes no room.
     """
+    return [f"{line.removesuffix(cell)}{mark(cell)}" if cell else line for line, cell in _lines(columns, rows, width)]
+
+
+def _lines(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[Line]:
     rows = [tuple(printable(cell) for cell in row) for row in rows]
     kept = [at for at in range(len(columns)) if any(row[at] for row in rows)]
     columns = [columns[at] for at in kept]
@@ -60,11 +69,11 @@ def lay_out(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[
     return lines or _stacked(columns, rows, width)
 
 
-def _width(lines: Sequence[str]) -> int:
-    return max(map(len, lines))
+def _width(lines: Sequence[Line]) -> int:
+    return max(len(line) for line, _ in lines)
 
 
-def _narrower(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Iterator[list[str]]:
+def _narrower(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Iterator[list[Line]]:
     """Give grouped tables: the whole one, then with one expendable column less each time."""
     dropped = [at for at, column in enumerate(columns) if column.expendable]
     for count in range(len(dropped) + 1):
@@ -104,7 +113,7 @@ def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
-def _tabulated(columns: Sequence[Column], rows: Sequence[Row]) -> list[str]:
+def _tabulated(columns: Sequence[Column], rows: Sequence[Row]) -> list[Line]:
     from tabulate import tabulate
 
     text = tabulate(
@@ -114,30 +123,34 @@ def _tabulated(columns: Sequence[Column], rows: Sequence[Row]) -> list[str]:
         disable_numparse=True,
         colalign=["right" if column.number else "left" for column in columns],
     )
-    return [line.rstrip() for line in text.splitlines()]
+    cells = ["", "", *(row[-1] for row in rows)]
+    return [(line.rstrip(), cell) for line, cell in zip(text.splitlines(), cells, strict=True)]
 
 
-def _grouped(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[str]:
+def _grouped(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[Line]:
     """Give first cells lines of their own, above the other cells of their rows."""
     head, rule, *body = _tabulated(columns[1:], [row[1:] for row in rows])
-    lines = [_INDENT + head, _INDENT + rule]
-    for row, line in zip(rows, body, strict=True):
+    lines = [(_INDENT + line, cell) for line, cell in (head, rule)]
+    for row, (line, cell) in zip(rows, body, strict=True):
         if row[0]:
-            lines.append(shorten(row[0], width))
-        lines.append(_INDENT + line)
+            lines.append((shorten(row[0], width), ""))
+        lines.append((_INDENT + line, cell))
     return lines
 
 
-def _stacked(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[str]:
+def _stacked(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[Line]:
     """Give every row a line for its first cell and an indented sentence for the others."""
-    lines: list[str] = []
+    lines: list[Line] = []
     for row in rows:
         if row[0]:
-            lines.append(shorten(row[0], max(width, _SHORTEST_NAME)))
+            lines.append((shorten(row[0], max(width, _SHORTEST_NAME)), ""))
         words = [
             f"{column.heading} {cell}" if column.number else cell
             for column, cell in zip(columns[1:], row[1:], strict=True)
             if cell
         ]
-        lines += [_INDENT + line for line in wrapped(", ".join(words), width - len(_INDENT), indent=_INDENT)]
+        sentence = [_INDENT + line for line in wrapped(", ".join(words), width - len(_INDENT), indent=_INDENT)]
+        whole = sentence and sentence[-1].endswith(row[-1])  # it may have been broken
+        lines += [(line, "") for line in sentence[:-1]]
+        lines += [(line, row[-1] if whole else "") for line in sentence[-1:]]
     return lines

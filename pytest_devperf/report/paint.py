@@ -1,0 +1,53 @@
+"""Which words of a report are coloured; how they are is up to whoever writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from pytest_devperf.compare.words import BLIND
+from pytest_devperf.report.row import word
+
+Tone = Literal["bad", "warn", "good"]
+"""What a word says: the run fails, somebody should look, it got better."""
+
+Paint = Callable[[str, Tone], str]
+"""Colours a text."""
+
+TONES: dict[str, Tone] = {
+    "regressed": "bad",
+    "failed": "bad",
+    "error": "bad",
+    "missing": "bad",
+    "suspect": "warn",
+    "incomparable": "warn",
+    "inconclusive": "warn",
+    "new": "warn",
+    "skipped": "warn",
+    "pending": "warn",
+    "improved": "good",
+}
+"""Tones by what became of a case; `within_noise` and `measured` have none."""
+
+_BY_WORD: dict[str, Tone] = {word(kind): tone for kind, tone in TONES.items()} | {
+    "NOISY": "warn",
+    "UNTRUSTWORTHY": "warn",
+    f"{word('within_noise')} {BLIND}": "warn",
+}
+
+
+def no_paint(text: str, tone: Tone) -> str:  # noqa: ARG001 - the text stays as it is
+    """Colour nothing."""
+    return text
+
+
+def painted_word(text: str, paint: Paint) -> str:
+    """Colour the words of a verdict or a grade; other text stays as it is."""
+    tone = _BY_WORD.get(text)
+    return text if tone is None else paint(text, tone)
+
+
+def painted_kind(text: str, kind: str, paint: Paint) -> str:
+    """Colour a text by what became of a case."""
+    tone = TONES.get(kind)
+    return text if tone is None else paint(text, tone)
