@@ -49,13 +49,15 @@ def seconds(text: str) -> float:
 def add_store(parser: argparse.ArgumentParser) -> None:
     """Add `--store`."""
     parser.add_argument(
-        "--store", metavar="PATH|URL", help="where runs are kept (default: the nearest .devperf, upwards from here)"
+        "--store",
+        metavar="PATH|URL",
+        help="folder or URL of saved runs (default: the nearest .devperf, upwards from here)",
     )
 
 
 def add_verbose(parser: argparse.ArgumentParser) -> None:
     """Add `-v`."""
-    parser.add_argument("-v", "--verbose", action="count", default=0, help="tell more")
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="show more")
 
 
 def _text(word: str) -> str:

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pytest_devperf.cli.output import EXIT_FAILED, EXIT_USAGE, complain, say
 
 VERBS = {
-    "list": "devices and labels of a store; -v every run",
-    "show": "one run: its cases, metrics and surroundings",
-    "compare": "runs with earlier ones: the plugin's verdicts, from files and stores alone",
-    "history": "one case over all saved runs of a label, and the commits that changed it",
-    "noise": "how far saved runs of unchanged code stray, and the tolerance that asks for",
+    "list": "list the devices and labels of a store, with -v every run",
+    "show": "show one run: its cases, metrics and context",
+    "compare": "compare saved runs or files, with the verdicts of the plugin",
+    "history": "show one case over all runs of a label, and the commits that changed it",
+    "noise": "show how far saved runs of unchanged code differ, and which tolerance suits",
     "cooldown": "wait until a device has cooled down",
-    "setup-android": "prepare runner and runtime library for a phone, once",
-    "unpin": "undo what was left changed on a phone",
-    "sim": "a simulated phone, until Ctrl-C, for adb to connect to",
+    "setup-android": "prepare the runner and runtime library for a phone, once",
+    "unpin": "undo changes that were left on a phone",
+    "sim": "run a simulated phone for adb until Ctrl-C",
 }
 """Every verb with what it does; the order is that of `devperf --help`."""
 
@@ -66,12 +66,12 @@ def _help() -> str:
         (
             "usage: devperf VERB [arguments]",
             "",
-            "Performance runs that pytest-devperf kept, without pytest.",
+            "Work with saved performance runs, without pytest.",
             "",
             *(f"  {verb:{width}}  {what}" for verb, what in VERBS.items()),
             "",
-            "devperf VERB --help tells the arguments of a verb; devperf --version the version.",
-            "Exit codes: 0 fine, 1 something regressed or nothing was compared, 4 a call that cannot be carried out.",
+            "devperf VERB --help shows the arguments of a verb, devperf --version the version.",
+            "Exit codes: 0 success, 1 a regression or nothing compared, 4 a usage error.",
         )
     )
 
@@ -82,5 +82,5 @@ def _unknown(words: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(words[0], VERBS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(VERBS)}"
-    return f"devperf: there is no verb {words[0]!r}: {hint}"
+    hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(VERBS)}"
+    return f"devperf: unknown verb {words[0]!r}: {hint}"

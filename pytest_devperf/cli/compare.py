@@ -1,7 +1,7 @@
 """Compare runs with earlier ones.
 
-Several BASE are one baseline together. A suspect cannot be measured again here: where the run carries no
-confirmation of its own, the verdict rests on its first look.
+Several BASE form one baseline. A suspect cannot be measured again here: if the run has no confirmation, its
+first measurement decides.
 """
 
 from __future__ import annotations
@@ -34,21 +34,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", metavar="CANDIDATE", nargs="+", required=True, help="a label (its newest run), a run's id, or a file"
     )
-    parser.add_argument("--fail", action="store_true", help="exit 1 where a case regressed or is missing")
-    parser.add_argument("--fail-on-incomparable", action="store_true", help="exit 1 where a case is incomparable")
-    parser.add_argument("--no-fail-on-missing", action="store_true", help="with --fail: missing cases are only told")
+    parser.add_argument("--fail", action="store_true", help="exit 1 if a case regressed or is missing")
+    parser.add_argument("--fail-on-incomparable", action="store_true", help="exit 1 if a case is incomparable")
+    parser.add_argument("--no-fail-on-missing", action="store_true", help="with --fail: do not fail for missing cases")
     parser.add_argument(
         "--tolerance", metavar="[METRIC=]X%", action="append", default=[], type=_tolerance, help="repeatable"
     )
     parser.add_argument(
-        "--rule", choices=("proven", "iqr"), default="proven", help="the default, or the literal IQR rule"
+        "--rule",
+        choices=("proven", "iqr"),
+        default="proven",
+        help="rule of the verdict: proven, or the plain IQR rule (default: proven)",
     )
-    parser.add_argument("--iqr", choices=("within", "pooled"), default="within", help="which IQR is a run's own")
+    parser.add_argument(
+        "--iqr",
+        choices=("within", "pooled"),
+        default="within",
+        help="which IQR of a run counts: within process starts, or pooled over all rounds (default: within)",
+    )
     parser.add_argument("--no-anchor", action="store_true", help="do not use the anchor kernel")
     parser.add_argument(
-        "--accept", metavar="CAUTION,...", action="append", default=[], help="refusing cautions to accept"
+        "--accept",
+        metavar="CAUTION,...",
+        action="append",
+        default=[],
+        help="cautions to accept that would otherwise refuse comparison",
     )
-    parser.add_argument("--strict-context", action="store_true", help="on the host too, every refusing caution refuses")
+    parser.add_argument(
+        "--strict-context", action="store_true", help="let every refusing caution refuse on the host too"
+    )
     add_store(parser)
     add_verbose(parser)
 
@@ -59,9 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     candidates = [each for word in arguments.to for each in find_runs(word, store)]
     baselines = [_baselines(arguments.base, store, each.device.fingerprint) for each in candidates]
     if not any(baselines):
-        raise UsageError(
-            f"{' '.join(arguments.base)} holds no case of {_devices(candidates)}", "devperf list shows what there is"
-        )
+        raise UsageError(f"{' '.join(arguments.base)} has no case of {_devices(candidates)}", "see devperf list")
     compared = tuple(_compared(each, known, policy) for each, known in zip(candidates, baselines, strict=True))
     comparisons = [case.comparison for each in compared for case in each.cases if case.comparison]
     report = Report(
@@ -116,7 +128,7 @@ def _policy(arguments: argparse.Namespace) -> Policy:
     accepted = frozenset(name.strip() for names in arguments.accept for name in names.split(",") if name.strip())
     refusing = sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses)
     for name in sorted(accepted.difference(refusing)):
-        raise UsageError(f"--accept: no refusing caution is called {name!r}", f"there are {', '.join(refusing)}")
+        raise UsageError(f"--accept: no caution named {name!r} refuses comparison", f"use one of {', '.join(refusing)}")
     return Policy(
         tolerance=dict(arguments.tolerance),
         rule=arguments.rule,

@@ -1,4 +1,4 @@
-"""Wait until a device has cooled down, showing temperature and slope as they go."""
+"""Wait until a device has cooled down, and show its temperature meanwhile."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pytest_devperf.report.live import format_cooling
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_target(parser, default="auto")
-    parser.add_argument("--cooldown", default="auto", metavar="auto|SECONDS|temp=C", help="what is waited for")
-    parser.add_argument("--floor", type=seconds, default=FLOOR_S, metavar="SECONDS", help="least wait for a plateau")
+    parser.add_argument("--cooldown", default="auto", metavar="auto|SECONDS|temp=C", help="what to wait for")
+    parser.add_argument("--floor", type=seconds, default=FLOOR_S, metavar="SECONDS", help="shortest wait for a plateau")
     parser.add_argument("--max", type=seconds, default=CEILING_S, metavar="SECONDS", help="longest wait")
 
 

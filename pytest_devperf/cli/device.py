@@ -57,7 +57,7 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
         stack.callback(found.close)
         return Opened(target=found, clock=clock)
     if spec not in {"host", "auto"}:
-        raise UsageError(f"--target={spec}: no such device", "there are auto, host, android, android:SERIAL and sim")
+        raise UsageError(f"--target={spec}: no such device", "use auto, host, android, android:SERIAL or sim")
     return Opened(target=_open_host(clock), clock=clock)
 
 

@@ -75,7 +75,7 @@ def _means_a_file(word: str, store: Store) -> bool:
 def _runs_of_file(word: str) -> Sequence[Run]:
     runs = read_file(word).runs
     if not runs:
-        raise UsageError(f"{word} holds no run", "name another file")
+        raise UsageError(f"{word} has no run", "name another file")
     return runs
 
 
@@ -85,8 +85,8 @@ def _by_id(word: str, store: Store, shelves: Sequence[Shelf]) -> Sequence[Run]:
         return found
     if found:
         ids = ", ".join(run.id for run in found)
-        raise UsageError(f"{word!r} is the beginning of several runs' ids ({ids})", "write more of it")
-    raise UsageError(f"no label and no run is called {word!r} in {store}", _listed(shelves))
+        raise UsageError(f"{word!r} is the beginning of several run ids ({ids})", "write more of it")
+    raise UsageError(f"no label or run named {word!r} in {store}", _listed(shelves))
 
 
 def _matching(word: str, store: Store, shelf: Shelf) -> Iterator[Run]:
@@ -110,7 +110,7 @@ def device_shelves(store: Store, label: str, device: str | None) -> Sequence[She
         return found
     there = _listed(shelves)
     where = f" of a device {device}" if device else ""
-    raise UsageError(f"no label is called {label!r}{where} in {store}", there)
+    raise UsageError(f"no label named {label!r}{where} in {store}", there)
 
 
 def _listed(shelves: Sequence[Shelf]) -> str:

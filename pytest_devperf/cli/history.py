@@ -1,6 +1,6 @@
-"""Tell how one case's value went over all saved runs of a label, and which commits changed it.
+"""Show the values of one case over all saved runs of a label, and which commits changed them.
 
-CASE is a case's id, or a part of it that no other case has.
+CASE is the id of a case, or a part of it that no other case has.
 """
 
 from __future__ import annotations
@@ -41,10 +41,12 @@ class _Point:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Take the case and where its runs are."""
-    parser.add_argument("case", metavar="CASE", help="a case's id, or a part that no other case has")
+    parser.add_argument("case", metavar="CASE", help="id of a case, or a part that no other case has")
     parser.add_argument("--label", metavar="LABEL", help="the label (default: the only one there is)")
-    parser.add_argument("--device", metavar="FINGERPRINT", help="one device's runs alone (its beginning suffices)")
-    parser.add_argument("--metric", metavar="NAME", help="the metric (default: the case's main one)")
+    parser.add_argument(
+        "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
+    )
+    parser.add_argument("--metric", metavar="NAME", help="the metric (default: the main one of the case)")
     add_store(parser)
 
 
@@ -95,9 +97,9 @@ def _case_id(word: str, runs: Sequence[Run]) -> str:
     near = [word] if word in ids else [case_id for case_id in ids if word in case_id]
     if len(near) == 1:
         return near[0]
-    listed = ", ".join(near or ids) or "no case at all"
-    problem = f"{word!r} is part of several cases' ids" if near else f"no case is called {word!r}"
-    raise UsageError(problem, f"there are {listed}")
+    listed = ", ".join(near or ids)
+    problem = f"{word!r} is part of several case ids" if near else f"no case named {word!r}"
+    raise UsageError(problem, f"use one of {listed}" if ids else "save a run first")
 
 
 def _metric(record: Record, name: str | None) -> Measurement | None:
@@ -158,4 +160,6 @@ def _sentence(shift: Shift, point: _Point, before: _Point) -> str:
     values = f"{format_value(shift.before, unit)} -> {format_value(shift.after, unit)}"
     since = commit_line(point.run.commit) or f"the run of {point.run.taken_at}"
     last = commit_line(before.run.commit)
-    return f"{_word(shift, point.metric)} since {since}: {values}{f'; the last one before is {last}' if last else ''}"
+    return (
+        f"{_word(shift, point.metric)} since {since}: {values}{f'; the last commit before is {last}' if last else ''}"
+    )

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     store = store_at(arguments.store)
     shelves = store.shelves()
     if not shelves:
-        say(f"{store} holds no run: save one with pytest --devperf-save LABEL")
+        say(f"{store} is empty: save a run with pytest --devperf-save LABEL")
         return 0
     for device, group in groupby(shelves, key=lambda shelf: shelf.device):
         say(device_line(device))

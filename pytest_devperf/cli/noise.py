@@ -1,8 +1,8 @@
-"""Show how far saved runs of unchanged code differ from one another, and the tolerance that asks for.
+"""Show how far saved runs of unchanged code differ from one another, and which tolerance suits.
 
-The runs of LABEL's newest generation are taken for unchanged code: pytest --devperf-save LABEL
---devperf-append adds one. Every run is compared with its neighbours in time by the plugin's rule, as the saved run
-and as the new one, and the run next to it serves as the confirmation.
+All runs of the newest generation of LABEL count as unchanged code; pytest --devperf-save LABEL --devperf-append
+adds one. Every run is compared with its neighbours in time by the rule of the plugin, as the saved run and as the
+new one, and the run next to it serves as the confirmation.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ NEWEST_RUNS = 30
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Take the label and where its runs are."""
     parser.add_argument("label", metavar="LABEL", help="label whose runs are of unchanged code")
-    parser.add_argument("--device", metavar="FINGERPRINT", help="one device's runs alone (its beginning suffices)")
-    parser.add_argument("--all", action="store_true", help="the runs of every generation, not the newest one's alone")
+    parser.add_argument(
+        "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
+    )
+    parser.add_argument("--all", action="store_true", help="runs of every generation, not only of the newest one")
     add_store(parser)
 
 
@@ -47,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
             )
     if not told:
         raise UsageError(
-            f"{arguments.label} holds no two runs of one generation on one device",
-            "add runs of the same code with pytest --devperf-save LABEL --devperf-append, or give --all",
+            f"{arguments.label} has no two runs of one generation on one device",
+            "add runs of the same code with pytest --devperf-save LABEL --devperf-append, or pass --all",
         )
     say("\n\n".join(told))
     return 0
@@ -68,5 +70,5 @@ def _described(runs: Sequence[Run]) -> str:
     """Say how many runs these are, of when, and of how many commits."""
     times = sorted(each.taken_at for each in runs)
     commits = {each.commit.id for each in runs if each.commit is not None and each.commit.id is not None}
-    of = f" of {len(commits)} commits" if len(commits) > 1 else ""
+    of = f" of {counted(len(commits), 'commit')}" if len(commits) > 1 else ""
     return f"{counted(len(runs), 'run')}{of}, {times[0]} to {times[-1]}"

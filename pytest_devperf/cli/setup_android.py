@@ -1,11 +1,11 @@
-"""Prepare what runs models on the phones of one or more ABIs, once.
+"""Prepare the programs that run models on phones, once per ABI.
 
-ONNX models: the library is ONNX Runtime's own for Android: `libonnxruntime.so`, or the archive
-onnxruntime-android (.aar) that holds one for each ABI. The runner is built from the source in this package by
-the Android NDK; a runner from a release does without one.
+ONNX models need ONNX Runtime's library for Android: libonnxruntime.so, or the archive onnxruntime-android (.aar)
+with one library per ABI. The Android NDK builds the runner from the source in this package; with --runner no NDK
+is needed.
 
-Other formats: the tool of the project itself, LiteRT's benchmark_model for .tflite and ExecuTorch's
-executor_runner for .pte files, as executables for the phone.
+Other models need their project's own tool, as an executable for the phone: LiteRT's benchmark_model for .tflite
+files, ExecuTorch's executor_runner for .pte files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Store what was given; tell where."""
     tools = {name: getattr(arguments, name) for name in TOOLS.values() if getattr(arguments, name) is not None}
     if not tools and arguments.library is None and arguments.aar is None:
-        raise UsageError("nothing was given to set up", f"pass --library, --aar, {', '.join(map(option_of, PROJECTS))}")
+        raise UsageError("nothing to set up", f"pass --library, --aar, {', '.join(map(option_of, PROJECTS))}")
     for name, file in tools.items():
         say(f"{name} is ready: {store_tool(name, file)}")
     if arguments.library is not None or arguments.aar is not None:

@@ -1,4 +1,4 @@
-"""Show one run: its device and state, its cases, and with -v how steady each was."""
+"""Show one run: its device and context, its cases, and with -v how stable each was."""
 
 from __future__ import annotations
 

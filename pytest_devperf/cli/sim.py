@@ -1,6 +1,6 @@
 """Run a simulated phone until Ctrl-C, for adb to connect to.
 
-Personality: which family of phones it plays. Mishap: what goes wrong with it.
+The personality is the family of phones that it simulates, the mishap is what goes wrong with it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--speed", type=float, default=1.0, metavar="X", help="seconds that pass on the phone per real second"
     )
-    parser.add_argument("--list", action="store_true", help="tell the personalities and mishaps there are, and end")
+    parser.add_argument("--list", action="store_true", help="list the personalities and mishaps, and exit")
 
 
 def run(arguments: argparse.Namespace) -> int:

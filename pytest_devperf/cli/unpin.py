@@ -1,6 +1,6 @@
-"""Undo what devperf left changed on a phone: held clocks, the screen kept on, its folder.
+"""Undo what devperf left changed on a phone: fixed clocks, the screen kept on, its folder.
 
-Sessions undo it themselves, also when they are interrupted; this is for a phone that was away at that moment.
+A session undoes it by itself, also if it is interrupted; this is for a phone that was disconnected at that moment.
 """
 
 from __future__ import annotations
@@ -24,6 +24,6 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         target = open_device(arguments.target, stack).target
         if not isinstance(target, AndroidTarget):
-            raise UsageError(f"nothing is ever pinned on {target.device.name}", "name a phone: --target android")
+            raise UsageError(f"nothing is pinned on {target.device.name}", "name a phone: --target android")
         say(f"{target.device.name}: {target.restore()}")
     return 0

@@ -42,7 +42,7 @@ def compare(record: Record, baseline: Baseline | None, policy: Policy) -> Compar
     if record.outcome != "passed":
         return Comparison(verdict="skipped", reason=record.reason or f"the test {_ended(record)}")
     if baseline is None or not baseline.runs:
-        return Comparison(verdict="new", reason="no baseline holds this case as a passed one")
+        return Comparison(verdict="new", reason="the baseline has no passed run of this case")
     gate = check(record, baseline, policy)
     if gate.refusal is not None:
         return Comparison(
@@ -61,7 +61,7 @@ def _compared(record: Record, gate: Gate, policy: Policy) -> Comparison:
     verdict = worst(one.change.verdict for one in judged) if judged else "inconclusive"
     cautions = dict(gate.cautions)
     if any(one.one_start for one in judged):
-        cautions["one-start"] = "both sides have one process start: what process starts differ is not known"
+        cautions["one-start"] = "both sides have one process start, so the difference between starts is unknown"
     return Comparison(
         verdict=verdict,
         baseline_runs=tuple(run.run_id for run in gate.runs),
@@ -88,7 +88,7 @@ def _judged(record: Record, runs: Sequence[BaselineRun], policy: Policy) -> Iter
             continue
         held = [metrics[measurement.name] for metrics in befores if measurement.name in metrics]
         if not held:
-            reason = "the baseline does not hold this metric"
+            reason = "the baseline does not have this metric"
             yield Judged(change=_refused(measurement, reason, verdict="new"))
             continue
         different = unlike_metric(measurement, held[0])
@@ -110,7 +110,7 @@ def _gone(record: Record, before: Record) -> Iterator[Judged]:
                 unit=measurement.unit,
                 better=measurement.better,
                 baseline=measurement.robust,
-                reason="the baseline holds this metric, this run does not",
+                reason="the baseline has this metric, this run does not",
             )
             yield Judged(change=change)
 
@@ -129,7 +129,7 @@ def _refused(measurement: Measurement, reason: str, *, verdict: Verdict = "incom
 def _reason(verdict: Verdict, changes: Sequence[Change]) -> str | None:
     """Give the reason of a case that was not judged: that of its first metric with the same verdict."""
     if not changes:
-        return "nothing was measured that is compared"
+        return "no measured metric is compared"
     for change in changes:
         if change.verdict == verdict and change.reason is not None:
             return f"{change.metric}: {change.reason}"
@@ -140,7 +140,7 @@ def _told(runs: Sequence[BaselineRun]) -> Iterator[str]:
     """Tell where the runs of a baseline are of different code."""
     commits = {run.commit.id for run in runs if run.commit is not None and run.commit.id is not None}
     if len(commits) > 1:
-        yield f"the baseline holds runs of {len(commits)} commits"
+        yield f"the baseline has runs of {len(commits)} commits"
 
 
 def _ended(record: Record) -> str:

@@ -74,7 +74,7 @@ def check(record: Record, baseline: Baseline, policy: Policy) -> Gate:
     if not baseline.same_device:
         device = baseline.device
         words = " ".join(word for word in (device.manufacturer, device.model) if word) or device.soc or device.kind
-        return Gate(refusal=f"the baseline is of another device ({words}, {device.fingerprint})")
+        return Gate(refusal=f"the baseline is from another device ({words}, {device.fingerprint})")
     runs, notes = serving(baseline, policy)
     lead = runs[0].record
     never = unlike(record, lead)
@@ -99,7 +99,7 @@ def check(record: Record, baseline: Baseline, policy: Policy) -> Gate:
 def unlike(record: Record, before: Record) -> str | None:
     """Tell what makes two records of a case different work, which nobody can accept away; None where nothing does."""
     if record.workload.fingerprint != before.workload.fingerprint:
-        return f"the workload is another ({_workload_difference(record, before)})"
+        return f"the workload differs ({_workload_difference(record, before)})"
     pinned, pinned_before = record.run_context.clock_state.pinned, before.run_context.clock_state.pinned
     if pinned is not None and pinned_before is not None and pinned != pinned_before:
         return (

@@ -138,6 +138,6 @@ def _set_aside(every: Sequence[float], found: Sequence[float]) -> str | None:
     if len(found) == len(every):
         return None
     return (
-        f"{len(every) - len(found)} of {len(every)} pairs of rounds set aside: there the sides differ by more than "
+        f"{len(every) - len(found)} of {len(every)} pairs of rounds set aside, because their sides differ by more than "
         "a quarter from the other pairs, as on cores of different kinds"
     )

@@ -119,7 +119,7 @@ def judge(
     except NotSamples as found:
         return _unjudged(candidate, "incomparable", str(found))
     if sides.base.robust == 0:
-        return _unjudged(candidate, "incomparable", "the baseline is 0, so that there is no ratio")
+        return _unjudged(candidate, "incomparable", "the baseline is 0, so there is no ratio")
     bound = threshold(sides.base, sides.candidate, tolerance=sides.tolerance, floor=sides.floor, policy=policy)
     one_start = sides.base.starts == 1 and len(sides.candidate.floors) == 1
     few = _few(sides)
@@ -251,7 +251,7 @@ def _few(sides: _Sides) -> str | None:
     now = history([sides.candidate])
     for word, side in (("this run", now), ("the baseline", sides.base)):
         if not side.judgeable:
-            return f"{word} holds too few {'rounds' if sides.candidate.iterations else 'values'} to judge by"
+            return f"{word} has too few {'rounds' if sides.candidate.iterations else 'values'} to judge by"
     return None
 
 

@@ -9,8 +9,8 @@ TIME_UNITS = ((1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns"))
 
 STOPPED = {
     "confirm": "a second measurement did not find it again",
-    "starts": "process starts differ as much",
-    "anchor": "the machine as a whole was slower, by its anchor",
+    "starts": "process starts differ by as much",
+    "anchor": "the whole machine was slower, as its anchor shows",
     "unconfirmed": "not measured again",
 }
 """Why a suspect is no regression, by the step that stopped it."""
@@ -98,7 +98,7 @@ def _bounds(change: Change) -> str:
     iqr = max(change.iqr_baseline, change.iqr_candidate)
     where = "beyond" if change.verdict in {"regressed", "improved", "suspect"} else "inside"
     if where == "inside" and change.delta is not None and abs(change.delta) > change.threshold:
-        where = "no more than process starts or the machine differ, though beyond"
+        where = "within what process starts or the machine differ by, though beyond"
     words = f"the run's IQR of {_with_share(iqr, change)}"
     if change.decided_by == "tolerance":
         words += f" and the tolerance of {_with_share(change.threshold, change)}"

@@ -89,7 +89,7 @@ def parse_cooldown(text: str) -> Cooldown:
         value = math.nan
     if not 0 <= value <= LONGEST_S or (equals and name.strip() != "temp"):
         raise UsageError(
-            f"--devperf-cooldown: {text!r} is no cooldown", "say auto, off, a number of seconds, or temp=37"
+            f"--devperf-cooldown: {text!r} is not a cooldown", "use auto, off, a number of seconds, or temp=37"
         )
     return Cooldown(mode="temp", temp_c=value) if equals else Cooldown(mode="seconds", seconds=value)
 

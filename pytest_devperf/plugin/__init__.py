@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 MARKERS = (
     f"{MARKER}(id, suite, tolerance, memory, target, sweep, rounds, iterations, ...): measure this test; "
-    "alone, the whole test function is the workload",
+    "without the devperf fixture, the whole test function is the workload",
     f"{QUICK}: a case of the quick suite",
-    f"{FULL}: a case of the full suite alone",
+    f"{FULL}: a case of the full suite, left out under --devperf-suite=quick",
 )
 
 
@@ -127,7 +127,7 @@ def devperf(request: pytest.FixtureRequest) -> Generator[Benchmark, None, None]:
     """Measure calls, loads, models and commands; without `--devperf` each runs once."""
     if not takes_fixture(request.node):
         pytest.fail(
-            "devperf cannot be asked for with request.getfixturevalue: name it among the test's arguments, "
+            "devperf cannot be requested with request.getfixturevalue: add it to the test's arguments, "
             "so that the case is known before it runs",
             pytrace=False,
         )

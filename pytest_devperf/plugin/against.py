@@ -109,9 +109,9 @@ class PairedEntry(Entry):
         try:
             self.check_digests(start)
         except DevperfError:
-            self.no_old = "the old code works on other inputs or arguments than the new"
+            self.no_old = "the old code has other inputs or arguments than the new code"
         if start.facts != self.starts[0].facts:
-            self.no_old = "the old code does other work: the facts given to devperf.workload differ"
+            self.no_old = "the facts given to devperf.workload differ between the old and the new code"
         self.olds.append(start)
 
 
@@ -287,7 +287,7 @@ class Against(Campaign):
         reason = entry.no_old
         if not _runs_here(entry):
             assert entry.target is not None
-            reason = f"{entry.target.device.name} runs no Python of another environment: use devperf.paired there"
+            reason = f"{entry.target.device.name} cannot run Python from another environment: use devperf.paired there"
         return compare_sides(record, entry.olds, entry.policy, reason=reason, note=self._note())
 
     def _note(self) -> str:
@@ -318,6 +318,6 @@ def _imported(modules: Sequence[str]) -> str:
     named = ", ".join(modules[:NAMED_MODULES])
     more = f" and {len(modules) - NAMED_MODULES} more" if len(modules) > NAMED_MODULES else ""
     return (
-        f"the old side, too, imported {named}{more} from this checkout, so what changed in there was not compared "
-        "(a src layout, --import-mode=importlib, or the pytest script instead of python -m pytest keep them apart)"
+        f"the old side also imported {named}{more} from this checkout, so changes in there were not compared "
+        "(a src layout, --import-mode=importlib, or the pytest script instead of python -m pytest keeps them apart)"
     )

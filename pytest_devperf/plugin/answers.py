@@ -87,5 +87,5 @@ def _attached(config: pytest.Config) -> AndroidTarget | None:
 def _not_set_up(target: AndroidTarget, consequence: str) -> str:
     return (
         f"{target.device.name} is attached but not set up, so model cases {consequence}: "
-        "devperf setup-android --library FILE (or --aar FILE) prepares it once"
+        "run devperf setup-android --library FILE (or --aar FILE) once"
     )

@@ -93,7 +93,7 @@ def _outcome(entry: Entry) -> tuple[Outcome, str | None]:
         longrepr = skipped.longrepr
         return "skipped", str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "") or None
     if not entry.measured and entry.baseline is None:
-        return "skipped", "the test took the fixture and measured nothing"
+        return "skipped", "the test uses the devperf fixture but measures nothing"
     return "passed", None
 
 

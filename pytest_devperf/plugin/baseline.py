@@ -128,11 +128,11 @@ class Baselines:
             there = ", ".join(sorted({_named(run.device) for run in self._runs}))
             here = ", ".join(f"{device.name} ({device.fingerprint})" for device in devices)
             raise pytest.UsageError(
-                f"--devperf-compare={name} holds runs of another device ({there}); this is {here}: "
+                f"--devperf-compare={name} has runs of another device ({there}); this is {here}: "
                 "compare with a run of this device"
             )
         if not any(self._by_device.values()):
-            raise pytest.UsageError(f"--devperf-compare={name} holds no measured case: save a run first")
+            raise pytest.UsageError(f"--devperf-compare={name} has no measured case: save a run first")
 
     def _read_label(self, label: str, devices: list[Device]) -> None:
         store = store_of(self._config, self._options)
@@ -145,12 +145,12 @@ class Baselines:
         shelves = store.shelves()
         if not shelves:
             raise pytest.UsageError(
-                f"--devperf-compare={label}: the store {store} holds no run; save one with --devperf-save={label}"
+                f"--devperf-compare={label}: the store {store} is empty: save a run with --devperf-save={label} first"
             )
         there = "; ".join(f"{shelf.label!r} of {_named(shelf.device)}" for shelf in shelves)
         here = ", ".join(f"{device.name} ({device.fingerprint})" for device in devices)
         raise pytest.UsageError(
-            f"--devperf-compare={label}: no run under that label for {here}; the store {store} holds {there}; "
+            f"--devperf-compare={label}: no run with this label for {here}; the store {store} has {there}; "
             f"save one with --devperf-save={label}"
         )
 

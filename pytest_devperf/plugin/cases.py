@@ -31,7 +31,9 @@ def merged_keywords(item: pytest.Item) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for mark in item.iter_markers(MARKER):
         if mark.args:
-            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf takes keywords alone, not {mark.args[0]!r}")
+            raise pytest.UsageError(
+                f"{item.nodeid}: @pytest.mark.devperf takes keyword arguments only, not {mark.args[0]!r}"
+            )
         for key, value in mark.kwargs.items():
             merged.setdefault(key, value)
     return merged
@@ -85,7 +87,7 @@ def _plan_keywords(item: pytest.Item, keywords: Mapping[str, Any]) -> dict[str, 
             continue
         if key not in rows:
             known = ", ".join(sorted({*rows, *OWN_KEYWORDS}))
-            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf knows no {key!r}; it takes {known}")
+            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf has no keyword {key!r}: use one of {known}")
         try:
             found[key] = rows[key].parse(str(value))
         except ValueError as error:
@@ -93,7 +95,7 @@ def _plan_keywords(item: pytest.Item, keywords: Mapping[str, Any]) -> dict[str, 
     if found.get("processes", 0) > found.get("rounds", 10**9):
         raise pytest.UsageError(
             f"{item.nodeid}: @pytest.mark.devperf(processes={found['processes']}, rounds={found['rounds']}): "
-            "every process start takes at least one round"
+            "every process start needs at least one round"
         )
     return found
 

@@ -99,18 +99,22 @@ def _check(options: Options) -> None:
     from pytest_devperf.record.caution import CAUTIONS
 
     if options.append and not options.save:
-        raise pytest.UsageError("--devperf-append needs --devperf-save LABEL: it joins that label's newest generation")
+        raise pytest.UsageError(
+            "--devperf-append needs --devperf-save=LABEL: it adds a run to the newest generation of that label"
+        )
     _refuse_two_aims(options)
     unknown = sorted(options.accept - {slug for slug, caution in CAUTIONS.items() if caution.refuses})
     if unknown:
         refusing = ", ".join(sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses))
-        raise pytest.UsageError(f"--devperf-accept: no refusing caution is called {unknown[0]!r}; there are {refusing}")
+        raise pytest.UsageError(
+            f"--devperf-accept: no caution named {unknown[0]!r} refuses comparison: use one of {refusing}"
+        )
     merged = {**options.plan_ini, **options.plan_cli}
     rounds = merged.get("rounds", Plan().rounds)
     if merged.get("processes", 0) > rounds:
         raise pytest.UsageError(
             f"--devperf-processes={merged['processes']} is more than --devperf-rounds={rounds}: "
-            "every process start takes at least one round"
+            "every process start needs at least one round"
         )
 
 
@@ -137,8 +141,8 @@ def _refuse_two_aims(options: Options) -> None:
     }
     given = [flag for flag, value in aims.items() if value is not None]
     if given[:1] in (["--devperf-aa"], ["--devperf-against"]) and given[1:]:
-        does = {"--devperf-aa": "measures unchanged code again and again", "--devperf-against": "measures in turns"}
+        does = {"--devperf-aa": "measures unchanged code repeatedly", "--devperf-against": "measures in turns"}
         raise pytest.UsageError(
-            f"{given[0]}={aims[given[0]]} {does[given[0]]}, which is neither a saved run nor compared with one: "
+            f"{given[0]}={aims[given[0]]} {does[given[0]]}, and neither saves a run nor compares with one: "
             f"leave {given[1]} out"
         )

@@ -37,7 +37,7 @@ def is_command(case_id: str, old: object, new: object) -> bool:
     if len(kinds) > 1:
         raise CaseError(
             f"{case_id}: devperf.paired was given a program and a model",
-            "give two lists of arguments, or two paths of models",
+            "pass two argument lists, or two model paths",
         )
     return kinds.pop()
 
@@ -67,8 +67,8 @@ def _methods(meter: Meter, target: Target, old: Model, new: Model) -> Sequence[s
         raise Unsupported(reasons or "the two models share no method that can be executed")
     if before.inputs != survey.inputs:
         raise CaseError(
-            f"{meter.case.id}: the two models take other inputs, so there is nothing to compare",
-            "give dims= or inputs= that suit both",
+            f"{meter.case.id}: the two models take different inputs",
+            "pass dims= or inputs= that suit both",
         )
     return shared
 

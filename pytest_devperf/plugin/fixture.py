@@ -151,7 +151,7 @@ class Benchmark:
 
         file = os.path.join(self._folder, os.fspath(path))  # noqa: PTH118 - a model's path may be a text
         if not os.path.isfile(file):  # noqa: PTH113 - as above
-            raise CaseError(f"{self._case_id}: no model at {file}", "give a path relative to the test file")
+            raise CaseError(f"{self._case_id}: no model at {file}", "pass a path relative to the test file")
         return Model(
             path=file,
             dims=dict(dims or {}),
@@ -283,7 +283,7 @@ class Benchmark:
         if number is None or not is_recorded_value(number):
             raise CaseError(f"{self._case_id}: devperf.record({name!r}, {shown(value)}) is not a finite number")
         if better not in {"lower", "higher"}:
-            raise CaseError(f"{self._case_id}: better={better!r}", "say 'lower' or 'higher'")
+            raise CaseError(f"{self._case_id}: better={better!r}", "pass 'lower' or 'higher'")
         name = self._name(name)
         if self._meter is not None:
             self._meter.record(name, number, unit=unit, better=better)
@@ -437,8 +437,8 @@ class Benchmark:
         if self._meter is not None:
             return self._meter.app(app)
         raise Unsupported(
-            f"app {app.id} hosts its own cases and is started only to measure them",
-            "--devperf --devperf-target=android",
+            f"app {app.id} hosts its own cases, so it runs only if they are measured",
+            "use --devperf --devperf-target=android",
         )
 
     def _skipping(self, work: Callable[[], Result]) -> Result:
@@ -453,7 +453,7 @@ class Benchmark:
     def _claim(self, metric: str) -> None:
         if metric in self._named:
             raise CaseError(
-                f"{self._case_id}: {metric!r} is measured a second time in one test",
+                f"{self._case_id}: {metric!r} is measured twice in one test",
                 'name the second measurement: devperf.measure("name", function, ...)',
             )
         self._named.add(metric)
@@ -461,15 +461,16 @@ class Benchmark:
     def _name(self, name: str) -> str:
         if not isinstance(name, str) or not name or any(not (c.isalnum() or c in "._-") for c in name):
             raise CaseError(
-                f"{self._case_id}: {name!r} cannot name a metric", "use letters, digits, dots, dashes, underscores"
+                f"{self._case_id}: {name!r} is not a valid metric name",
+                "use letters, digits, dots, dashes and underscores",
             )
         return name
 
     def _refuse_generator(self, function: Callable[..., Any], *, made: bool = False) -> None:
         if made or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise CaseError(
-                f"{self._case_id}: {getattr(function, '__qualname__', function)!s} makes a generator, "
-                "whose making takes no time",
+                f"{self._case_id}: {getattr(function, '__qualname__', function)!s} returns a generator, "
+                "and to create one takes no time",
                 "measure it with devperf.stream(function, ...)",
             )
 

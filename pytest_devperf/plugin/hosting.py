@@ -100,9 +100,7 @@ def reports_of(target: Target, app: App, share: Share, plan: Plan, wish: Wish) -
         TargetError: The device went away, or the app fell silent.
     """
     if not isinstance(target, Hosting):
-        raise Unsupported(
-            f"app {app.id} runs on a phone, not on {target.device.name}", "--devperf-target=android measures it"
-        )
+        raise Unsupported(f"app {app.id} runs on a phone, not on {target.device.name}", "use --devperf-target=android")
     task = Task(
         run=secrets.token_hex(RUN_ID_BYTES),
         rounds=share.rounds,

@@ -71,7 +71,7 @@ def read_handover(path: str) -> Handover:
     """
     handover = msgspec.json.decode(Path(path).read_bytes(), type=Handover)
     if handover.version != HANDOVER_VERSION:
-        raise pytest.UsageError("the two environments hold pytest-devperf versions that do not understand each other")
+        raise pytest.UsageError("the two environments have incompatible versions of pytest-devperf")
     return handover
 
 

@@ -151,7 +151,7 @@ class Keeper:
         if unfinished and self._options.save is not None:
             messages.append(
                 f"NOT SAVED as {self._options.save}: {counted(unfinished, 'case')} did not finish, "
-                "and a run with gaps would be a worse baseline than the old one"
+                "and an incomplete run would replace the old baseline"
             )
         return Report(
             runs=tuple(runs),
@@ -200,9 +200,7 @@ class Keeper:
         }
         names = dict.fromkeys(name for name, _ in self._options.tolerance if name not in known)
         return (
-            [f"--devperf-tolerance={name}=...: no metric measured here is called so" for name in names]
-            if measured
-            else []
+            [f"--devperf-tolerance={name}=...: no measured metric has this name" for name in names] if measured else []
         )
 
     def _id(self, fingerprint: str) -> str:
@@ -215,7 +213,7 @@ class Keeper:
         for run in runs:
             cases, held_back = self._worth_saving(ledger, run, label)
             if not any(record.outcome == "passed" for record in cases):
-                self._messages.append(f"NOT SAVED as {label}: no case passed, and an empty run is no baseline")
+                self._messages.append(f"NOT SAVED as {label}: no case passed")
                 continue
             kept = msgspec.structs.replace(run, label=label, cases=cases)
             self._tell_left_behind(store, kept)
@@ -247,9 +245,9 @@ class Keeper:
             left = sorted(old - {record.id for record in kept.cases})
             if left:
                 self._messages.append(
-                    f"{len(left)} case{'s' if len(left) > 1 else ''} of {kept.label} had no part in this run and "
-                    f"will be new next time ({left[0]}{', ...' if len(left) > 1 else ''}): save all cases together, or "
-                    "add these with --devperf-append"
+                    f"{counted(len(left), 'earlier case')} of {kept.label} not in this run, so NEW in the next "
+                    f"comparison ({left[0]}{', ...' if len(left) > 1 else ''}): save all cases together, or add "
+                    "these with --devperf-append"
                 )
 
     def _worth_saving(self, ledger: Ledger, run: Run, label: str) -> tuple[tuple[Record, ...], list[str]]:

@@ -132,7 +132,7 @@ class Meter:
             )
         target = self._enter(Call(function=factory, args=args, kwargs=kwargs), LOAD)
         if not is_this_machine(target):
-            raise Unsupported(f"devperf.load brings an object up on this machine, not on {target.device.name}")
+            raise Unsupported(f"devperf.load runs on this machine, not on {target.device.name}")
         self.start.solo = True
         self._loaded = Loaded(factory, args, kwargs, clock=self._clock, taken=self._takes_few)
         return self._loaded.first()
@@ -185,13 +185,13 @@ class Meter:
         from pytest_devperf.plugin.hosting import reports_of
 
         if self.app_measured is not None:
-            raise CaseError(f"{self.case.id}: devperf.app was called twice in one test", "give each app a test")
+            raise CaseError(f"{self.case.id}: devperf.app was called twice in one test", "use one test per app")
         self._new(LATENCY)
         target = self._enter(app, LATENCY)
         if self.wish is None:
             raise Unsupported(
-                f"app {app.id} hosts its own cases, which are neither repeated nor paired",
-                "measure it with --devperf-save and --devperf-compare",
+                f"app {app.id} hosts its own cases, which cannot be repeated or measured in turns",
+                "use --devperf-save and --devperf-compare",
             )
         self.app_measured = app
         share = self.orders.share(LATENCY)
@@ -217,7 +217,9 @@ class Meter:
             self._new(name)
             self.start.few.append(Few(metric=metric, values=[value]))
         elif known.metric != metric:
-            raise CaseError(f"{self.case.id}: {name!r} was recorded in two units or directions", "give it one of each")
+            raise CaseError(
+                f"{self.case.id}: {name!r} was recorded in two units or directions", "use one unit and one direction"
+            )
         else:
             known.values.append(value)
 

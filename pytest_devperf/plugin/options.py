@@ -79,29 +79,29 @@ class Row(NamedTuple):
 PLAN_ROWS: tuple[Row, ...] = (
     Row(
         "suite",
-        "cases to measure: quick, or quick and full",
+        "cases to measure: quick, or full for all (default: quick)",
         parse_choice("quick", "full"),
         metavar="quick|full",
         everyday=True,
     ),
     Row(
         "processes",
-        "process starts over which the rounds are spread (default: 3; 6 when saving)",
+        "process starts that share the rounds (default: 3; 6 when saving)",
         parse_count,
         metavar="N",
     ),
-    Row("rounds", "rounds in all (default: 12)", parse_count, metavar="N"),
-    Row("min_rounds", "rounds before convergence may stop (default: 5)", parse_count, metavar="N"),
+    Row("rounds", "rounds per case, over all process starts (default: 12)", parse_count, metavar="N"),
+    Row("min_rounds", "fewest rounds before a stable case ends early (default: 5)", parse_count, metavar="N"),
     Row("iterations", "iterations per round (default: 30)", parse_count, metavar="N"),
     Row("warmup", "unrecorded iterations after each process start (default: 3)", parse_not_negative, metavar="N"),
-    Row("max_time", "budget of one case, confirmations apart (default: 60)", parse_budget, metavar="SECONDS"),
+    Row("max_time", "time budget of one case, without its confirmation (default: 60)", parse_budget, metavar="SECONDS"),
     Row(
         "cooldown",
         "wait before each pass: auto, off, seconds, or temp=C (default: auto)",
         parse_cooldown,
         metavar="WAIT",
     ),
-    Row("cooldown_floor", "least wait for a temperature plateau (default: 30)", parse_seconds, metavar="SECONDS"),
+    Row("cooldown_floor", "shortest wait for a temperature plateau (default: 30)", parse_seconds, metavar="SECONDS"),
     Row("cooldown_max", "longest wait for a temperature plateau (default: 900)", parse_seconds, metavar="SECONDS"),
     Row(
         "round_cooldown",
@@ -109,22 +109,27 @@ PLAN_ROWS: tuple[Row, ...] = (
         parse_seconds,
         metavar="SECONDS",
     ),
-    Row("stability_target", "round CoV for convergence and grade (default: 0.03)", parse_fraction, metavar="X"),
-    Row("patience", "consecutive rounds on target before convergence stops (default: 2)", parse_count, metavar="N"),
+    Row(
+        "stability_target",
+        "coefficient of variation of round medians up to which they are stable (default: 0.03)",
+        parse_fraction,
+        metavar="X",
+    ),
+    Row("patience", "consecutive stable rounds after which a case ends early (default: 2)", parse_count, metavar="N"),
     Row(
         "pin_clocks",
-        "hold a phone's clocks: off, auto or on (default: auto)",
+        "fix a phone's clocks while measuring: off, auto or on (default: auto)",
         parse_choice("off", "auto", "on"),
         metavar="off|auto|on",
     ),
-    Row("affinity", "CPUs the workload runs on: a list such as 0-3, big or little", metavar="CPUS"),
+    Row("affinity", "CPUs for the workload: a list such as 0-3, big or little", metavar="CPUS"),
     Row(
         "order",
-        "whether process starts of different cases alternate (default: interleaved)",
+        "alternate the process starts of cases, or finish case after case (default: interleaved)",
         parse_choice("interleaved", "sequential"),
         metavar="interleaved|sequential",
     ),
-    Row("seed", "seed of the order of cases (default: drawn and printed)", parse_seed, metavar="N"),
+    Row("seed", "seed for the order of cases (default: random, and printed)", parse_seed, metavar="N"),
 )
 """Options that are fields of the plan; a marker may name any of them but the session's own."""
 
@@ -132,18 +137,23 @@ SESSION_FIELDS = frozenset({"order", "seed", "pin_clocks", "affinity", "cooldown
 """Plan fields that hold for a whole session: a marker cannot name them."""
 
 ROWS: tuple[Row, ...] = (
-    Row("", "measure the cases", kind="flag", everyday=True),
+    Row("", "measure the cases; without it each runs once, as an ordinary test", kind="flag", everyday=True),
     Row(
         "save",
-        "record this run as LABEL of this device; starts a new generation of LABEL",
+        "save this run as LABEL of this device, as a new generation that replaces the older ones as baseline",
         metavar="LABEL",
         everyday=True,
     ),
-    Row("append", "with save: join LABEL's newest generation instead", kind="flag"),
-    Row("compare", "compare with LABEL on this device, or with a file", metavar="LABEL|FILE", everyday=True),
+    Row("append", "with --devperf-save: add the run to LABEL's newest generation instead", kind="flag"),
+    Row(
+        "compare",
+        "compare with a saved LABEL of this device, or with a file; a regression fails its test",
+        metavar="LABEL|FILE",
+        everyday=True,
+    ),
     Row(
         "target",
-        "where cases run: auto, host, android, android:SERIAL, sim (default: auto)",
+        "where cases run: auto, host, android, android:SERIAL or sim (default: auto)",
         metavar="SPEC",
         everyday=True,
     ),
@@ -156,57 +166,63 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "tolerance",
-        "relative floor of the threshold, for all metrics or one; repeatable",
+        "smallest relative change that counts, for all times or one metric; repeatable",
         parse_tolerance,
         kind="many",
         metavar="[METRIC=]X%",
         everyday=True,
     ),
-    Row("fail_on_incomparable", "an incomparable case fails its test", kind="flag", everyday=True),
+    Row("fail_on_incomparable", "fail the test of an incomparable case", kind="flag", everyday=True),
     Row(
         "fail_on_missing",
-        "a case of the baseline that was not measured fails the run (default: when nothing was deselected)",
+        "fail the run if a case of the baseline was not measured (default: unless cases were deselected)",
         kind="tristate",
         everyday=True,
     ),
     Row(
-        "rule", "proven, or the literal IQR rule (default: proven)", parse_choice("proven", "iqr"), metavar="proven|iqr"
+        "rule",
+        "rule of the verdict: proven, or the plain IQR rule (default: proven)",
+        parse_choice("proven", "iqr"),
+        metavar="proven|iqr",
     ),
     Row(
-        "iqr", "which IQR is the run's own (default: within)", parse_choice("within", "pooled"), metavar="within|pooled"
+        "iqr",
+        "which IQR of a run counts: within process starts, or pooled over all rounds (default: within)",
+        parse_choice("within", "pooled"),
+        metavar="within|pooled",
     ),
-    Row("no_confirm", "fail without measuring a suspect again", kind="flag"),
+    Row("no_confirm", "fail a suspect without measuring it again", kind="flag"),
     Row("no_anchor", "neither time nor use the anchor kernel", kind="flag"),
-    Row("save_regressed", "save regressed cases too", kind="flag"),
+    Row("save_regressed", "save regressed cases too, instead of keeping their old baseline", kind="flag"),
     Row(
         "accept",
-        "accept cautions that would refuse comparison, by name",
+        "cautions to accept that would otherwise refuse comparison",
         parse_names,
         kind="many",
         metavar="CAUTION,...",
     ),
-    Row("strict_context", "on the host too, every refusing caution refuses", kind="flag"),
+    Row("strict_context", "let every refusing caution refuse on the host too", kind="flag"),
     Row(
         "identity",
-        "whether another unit of the same model is another device (default: unit on a phone, model on a host)",
+        "what makes a device: its model, or the single unit (default: unit on a phone, model on a host)",
         parse_choice("model", "unit"),
         metavar="model|unit",
     ),
     Row("provider", "execution providers of model cases", parse_names, metavar="NAME,..."),
-    Row("runner", "on-device runner (default: what devperf setup-android stored)", metavar="FILE"),
+    Row("runner", "on-device runner (default: the one from devperf setup-android)", metavar="FILE"),
     Row(
         "runtime_library",
-        "libonnxruntime.so for the phone (default: what devperf setup-android stored)",
+        "libonnxruntime.so for the phone (default: the one from devperf setup-android)",
         metavar="FILE",
     ),
     Row(
         "against",
-        "compare with the code in another environment, in turns: its interpreter",
+        "compare in turns with the code in another environment, named by its interpreter",
         metavar="PYTHON",
     ),
     Row(
         "aa",
-        "measure N times instead of comparing: noise, false alarms and the tolerance it asks for",
+        "measure unchanged code N times and report noise, false alarms and a tolerance that suits",
         parse_repetitions,
         metavar="N",
     ),
@@ -215,8 +231,14 @@ ROWS: tuple[Row, ...] = (
 )
 
 INI_ONLY: tuple[Row, ...] = (
-    Row("hot_start_c", "start temperatures further apart than this are another state (default: 10)", parse_positive),
-    Row("busy_cpu_percent", "CPU use before a run above which the host counts as busy (default: 30)", parse_positive),
+    Row(
+        "hot_start_c",
+        "difference of start temperatures in degrees Celsius that makes runs incomparable (default: 10)",
+        parse_positive,
+    ),
+    Row(
+        "busy_cpu_percent", "CPU use before a run in percent above which the host is busy (default: 30)", parse_positive
+    ),
 )
 
 AIMS: tuple[Row, ...] = tuple(row for row in ROWS if row.name in {"save", "compare", "against", "aa"})
@@ -235,7 +257,7 @@ def add_options(parser: pytest.Parser) -> None:
         elif row.kind == "tristate":
             add(row.flag, dest=row.key, action="store_true", default=None, help=row.help)
             off = row.flag.replace("--devperf-", "--devperf-no-", 1)
-            add(off, dest=row.key, action="store_false", default=None, help="the contrary")
+            add(off, dest=row.key, action="store_false", default=None, help="the opposite")
         elif row.kind == "many":
             add(row.flag, dest=row.key, action="append", default=None, metavar=row.metavar, help=_escaped(row))
         else:

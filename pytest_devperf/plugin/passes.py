@@ -179,7 +179,7 @@ class Passes:
             self._fail(
                 entry,
                 f"{entry.case.id}: {words} {died}",
-                "--devperf-processes=1 measures in one process; the interpreter's last words:\n"
+                "use --devperf-processes=1 to measure in this process; the last output of the interpreter:\n"
                 + last_words(found.died or ""),
             )
         else:

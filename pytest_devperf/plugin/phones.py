@@ -298,8 +298,8 @@ def _attached(options: Options, workers: int) -> list[Phone]:
     if len(ready) < workers:
         there = ", ".join(phone.words for phone in attached) or "none"
         raise UsageError(
-            f"{workers} workers need a phone each, and {len(ready)} can be used (attached: {there})",
-            f"measure with -n{len(ready)}" if ready else "plug phones in, and see that `adb devices` lists them",
+            f"-n{workers} needs one phone per worker, and {len(ready)} can be used (attached: {there})",
+            f"measure with -n{len(ready)}" if ready else "attach phones, and check that `adb devices` lists them",
         )
     identity = options.identity or "unit"
     return [
@@ -337,9 +337,8 @@ def check(options: Options) -> None:
     """
     if options.target.partition(":")[0] not in {"android", "sim"}:
         raise pytest.UsageError(
-            "pytest-xdist runs several tests at once on this machine, and cases measured beside one another "
-            "disturb each other: leave -n out (-n0, or -p no:xdist) when measuring with --devperf; "
-            "with --devperf-target=android every worker measures on a phone of its own"
+            "pytest-xdist runs tests in parallel on this machine, and cases that run in parallel disturb each other: "
+            "measure without -n, or with -n0; with --devperf-target=android every worker measures on its own phone"
         )
     if options.aa is not None or options.against is not None:
         raise pytest.UsageError("--devperf-aa and --devperf-against measure on one device: leave -n out")

@@ -130,8 +130,8 @@ class Places:
             target = self._answered(spec)
             if target is None:
                 raise pytest.UsageError(
-                    f"--devperf-target={spec}: no such target; there are auto, host, android, android:SERIAL and sim, "
-                    "and what plugins add"
+                    f"--devperf-target={spec}: no such target: use auto, host, android, android:SERIAL or sim, "
+                    "or the target of a plugin"
                 )
             self._targets[spec] = target
         return self._targets[spec]

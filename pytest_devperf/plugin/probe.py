@@ -58,9 +58,9 @@ def probe(program: str, folder: Path) -> Probed:
     path = Path(os.path.expanduser(program))  # noqa: PTH111 - a path may hold a ~
     path = path if path.is_absolute() else Path(folder, path)
     if path.is_dir():
-        raise pytest.UsageError(f"{option} is a folder: give the interpreter in it (.../bin/python)")
+        raise pytest.UsageError(f"{option} is a folder: pass the interpreter in it (.../bin/python)")
     if not path.is_file():
-        raise pytest.UsageError(f"{option}: there is no such interpreter; give the path of one (.../bin/python)")
+        raise pytest.UsageError(f"{option}: there is no such interpreter: pass the path of one (.../bin/python)")
     found = _ask(option, path)
     for name, words in (("pytest", "pytest"), ("devperf", "pytest-devperf"), ("handover", "pytest-devperf")):
         if name not in found:
@@ -70,9 +70,8 @@ def probe(program: str, folder: Path) -> Probed:
             )
     if found["handover"] != HANDOVER_VERSION:
         raise pytest.UsageError(
-            f"{option} holds pytest-devperf {found['devperf']}, which speaks version {found['handover']} of what "
-            f"travels between interpreters, and this one speaks version {HANDOVER_VERSION}: install the same "
-            "pytest-devperf in both environments"
+            f"{option} has pytest-devperf {found['devperf']} with handover version {found['handover']}, and this "
+            f"environment has version {HANDOVER_VERSION}: install the same pytest-devperf in both environments"
         )
     words = f"Python {found['python']}, pytest {found['pytest']} ({program})"
     return Probed(environment=Environment(program=str(path), own_path=True), words=words)

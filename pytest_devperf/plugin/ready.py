@@ -57,10 +57,10 @@ def refuse_hopeless(options: Options, baselines: Baselines) -> None:
     instrument = read_instrument()
     if instrument is None or "instrumented" in options.accept or not baselines.known:
         return
-    without = "--no-cov" if "coverage" in instrument else "no debugger or profiler"
+    how = "with --no-cov" if "coverage" in instrument else "without a debugger or profiler"
     raise pytest.UsageError(
         f"--devperf-compare={options.compare}: {instrument} traces this process, so every case would be "
-        f"incomparable: measure with {without}, or accept it with --devperf-accept=instrumented"
+        f"incomparable: measure {how}, or accept it with --devperf-accept=instrumented"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_devperf.english import counted
 from pytest_devperf.measure.stability import ADVICE
 from pytest_devperf.record.record import Quality
 from pytest_devperf.sensor.context import RunContext
@@ -77,7 +78,7 @@ CAUTIONS: Mapping[str, Caution] = {
             slug="power-changed",
             words="mains power on one side, battery on the other",
             refuses=True,
-            mends="power it as it was for the baseline, or save a new one",
+            mends="use the power source of the baseline, or save a new one",
             relative=True,
         ),
         Caution(
@@ -103,12 +104,14 @@ CAUTIONS: Mapping[str, Caution] = {
         ),
         Caution(
             slug="faked-sensors",
-            words="somebody overrides the device's sensors",
+            words="the device's sensors are overridden",
             refuses=True,
             mends="undo it with adb shell dumpsys battery reset and adb shell cmd thermalservice reset",
         ),
         Caution(slug="slept", words="the machine slept during a round", refuses=True, mends="keep the machine awake"),
-        Caution(slug="instrumented", words="the measuring thread was traced", refuses=True, mends="measure without it"),
+        Caution(
+            slug="instrumented", words="the measuring thread was traced", refuses=True, mends="measure without tracing"
+        ),
         Caution(
             slug="provider-fell-back",
             words="nodes ran on another execution provider than in the baseline",
@@ -118,13 +121,13 @@ CAUTIONS: Mapping[str, Caution] = {
         ),
         Caution(slug="low-battery", words="the battery was low"),
         Caution(slug="charging", words="the battery was charging, which keeps a device warm"),
-        Caution(slug="emulator", words="an emulator, whose times are its host's"),
+        Caution(slug="emulator", words="an emulator, whose times are those of its host"),
         Caution(slug="debug-build", words="a debug build was measured"),
         Caution(slug="other-unit", words="another unit of the same model", relative=True),
         Caution(slug="os-changed", words="another version of the operating system", relative=True),
         Caution(slug="runtime-changed", words="another version of the runtime", relative=True),
         Caution(slug="model-changed", words="another model file", relative=True),
-        Caution(slug="unknown-context", words="a reading that one side lacks", relative=True),
+        Caution(slug="unknown-context", words="one side lacks a reading", relative=True),
         Caution(slug="few-rounds", words="few rounds were measured"),
         Caution(slug="one-start", words="all rounds come from one process start"),
         Caution(slug="shared-process", words="load or memory was taken in a process that had done other work"),
@@ -232,9 +235,9 @@ def _of_rounds(facts: RunFacts) -> Iterator[tuple[str, str]]:
 def _of_plan(facts: RunFacts) -> Iterator[tuple[str, str]]:
     planned, run = facts.rounds_planned, facts.rounds_run
     if planned is not None and planned < FEW_ROUNDS:
-        yield "few-rounds", f"{planned} rounds planned, fewer than {FEW_ROUNDS}"
+        yield "few-rounds", f"{counted(planned, 'round')} planned, fewer than {FEW_ROUNDS}"
     elif planned is not None and run is not None and run < planned and not facts.ended_early:
-        yield "few-rounds", f"{run} of {planned} planned rounds were measured"
+        yield "few-rounds", f"{run} of {planned} planned rounds measured"
     if facts.processes == 1:
         yield "one-start", CAUTIONS["one-start"].words
     for slug, carried in (

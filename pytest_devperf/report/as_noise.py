@@ -20,10 +20,10 @@ COLUMNS = (
     Column(heading="range", number=True, expendable=True),
     Column(heading="suspects", number=True, expendable=True),
     Column(heading="false alarms", number=True),
-    Column(heading="sees", number=True),
+    Column(heading="detectable", number=True),
     Column(heading="tolerance", number=True),
 )
-"""`starts`, `runs`: standard deviation between process starts of one run, and between runs. `sees`: the smallest
+"""`starts`, `runs`: standard deviation between process starts of one run, and between runs. `detectable`: the smallest
 change that such a comparison finds."""
 
 
@@ -36,7 +36,7 @@ def render(noises: Mapping[str, Sequence[Noise]], *, width: int = 80) -> str:
     """
     every = [each for several in noises.values() for each in several]
     if not every:
-        return "nothing was measured twice, so there is no noise to tell of"
+        return "no case was measured twice, so there is no noise to report"
     rows = [row for case_id, several in noises.items() for row in _rows(case_id, several)]
     lines = lay_out(COLUMNS, rows, width)
     told = [_alarms(every), *_blind(every)]
@@ -79,11 +79,11 @@ def _alarms(every: Sequence[Noise]) -> str:
     repetitions = max(each.repetitions for each in every)
     rate = f" ({100 * alarms / comparisons:.1f} %)" if comparisons else ""
     enough = repetitions > FEWEST
-    confirmed = "and a third one confirmed" if enough else "and nothing could confirm a suspect: take three or more"
-    others = "every other" if repetitions <= NEIGHBOURS + 1 else f"the {NEIGHBOURS} before and after it"
+    confirmed = "a third one confirmed suspects" if enough else "none was left to confirm a suspect: take 3 or more"
+    others = "every other one" if repetitions <= NEIGHBOURS + 1 else f"the {NEIGHBOURS} before and after it"
     return (
-        f"false alarms: {alarms} of {counted(comparisons, 'comparison')}{rate}; each of {repetitions} repetitions was "
-        f"compared with {others} as if that had been saved, {confirmed}"
+        f"false alarms: {alarms} of {counted(comparisons, 'comparison')}{rate}; each of "
+        f"{counted(repetitions, 'repetition')} was compared with {others}, and {confirmed}"
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from pytest_devperf.compare.words import BLIND_PERCENT, blind, too_slow
+from pytest_devperf.english import counted
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.detail import caution_words, detail_lines, failure_text, stable_lines, stats_line
 from pytest_devperf.report.header import context_line, device_line, header_lines, run_line
@@ -85,7 +86,7 @@ def reasons(run: Run) -> Iterator[Reason]:
         if words:
             yield Reason(kind=kind_of(record), id=record.id, words=words)
     for each in run.missing:
-        yield Reason(kind="missing", id=each, words="in the baseline, not measured")
+        yield Reason(kind="missing", id=each, words="in the baseline, but not measured")
 
 
 def _reason(reason: Reason, width: int, paint: Paint) -> list[str]:
@@ -176,20 +177,18 @@ def _odds(report: Report) -> list[str]:
     unseen = sum(map(blind, changes))
     if unseen:
         lines.append(
-            f"blind: {unseen} verdict{'s' if unseen > 1 else ''} 'within noise' could not have seen a change of "
-            f"{BLIND_PERCENT:g} %: smaller changes show on a quieter device, or with more saved runs (--devperf-append)"
+            f"blind: {counted(unseen, 'verdict')} 'within noise' could not have seen a change of {BLIND_PERCENT:g} %: "
+            "smaller changes show on a quieter device, or with more saved runs (--devperf-append)"
         )
     if report.expected_false_alarms is not None and report.compared:
-        lines.append(
-            f"false alarms to expect if nothing had changed: {report.expected_false_alarms:.2g} in the whole run"
-        )
+        lines.append(f"expected false alarms in this run if nothing had changed: {report.expected_false_alarms:.2g}")
     return lines
 
 
 def _told(what: str, by_case: Mapping[str, str], cases: int) -> str:
     """Write what several cases share, in the words of the first one."""
     words = list(by_case.values())
-    alike = "" if len(set(words)) == 1 else ", or alike"
+    alike = "" if len(set(words)) == 1 else ", or similar"
     return f"{what}{f': {words[0]}{alike}' if words[0] else ''} ({_names(list(by_case), cases)})"
 
 

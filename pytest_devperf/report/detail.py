@@ -20,7 +20,7 @@ def stable_lines(record: Record) -> tuple[str, ...]:
     if stable is None:
         return ()
     ended = "converged" if stable.converged else "not converged"
-    rounds = f"{counted(stable.rounds_run, 'round')} x {counted(stable.iters_per_round, 'iteration')}"
+    rounds = f"{counted(stable.rounds_run, 'round')} of {counted(stable.iters_per_round, 'iteration')}"
     spread = "unknown" if stable.round_cov is None else format_percent(100 * stable.round_cov)
     first = f"robust {format_time(stable.robust_latency_ms)}, round CoV {spread}, {stable.quality}, {rounds}, {ended}"
     unit, size = scale_for(stable.robust_latency_ms, "ms")
@@ -85,5 +85,8 @@ def failure_text(record: Record, width: int = 80, paint: Paint = no_paint) -> st
         lines += ["", *(part for line in told for part in wrapped(line, width, indent="    "))]
     if comparison.baseline_runs:
         runs = counted(len(comparison.baseline_runs), "run")
-        lines += ["", *wrapped(printable(f"baseline: {runs} ({', '.join(comparison.baseline_runs)})"), width, indent="    ")]
+        lines += [
+            "",
+            *wrapped(printable(f"baseline: {runs} ({', '.join(comparison.baseline_runs)})"), width, indent="    "),
+        ]
     return "\n".join(lines)

@@ -81,7 +81,7 @@ def context_line(context: RunContext) -> str:
         f"up to {highest / _KHZ_PER_MHZ:.0f} MHz" if highest else None,
         clocks.governor,
         _power(context),
-        f"{context.prerun_cpu_pct:.0f} % CPU used before" if context.prerun_cpu_pct is not None else None,
+        f"{context.prerun_cpu_pct:.0f} % CPU used before the run" if context.prerun_cpu_pct is not None else None,
         *(f"python {each}" if each and each[0].isdigit() else each for each in software),
     ]
     return printable(", ".join(fact for fact in facts if fact))
@@ -112,7 +112,7 @@ def commit_line(commit: Commit | None) -> str:
     if commit is None or not commit.id:
         return ""
     branch = f" on {commit.branch}" if commit.branch else ""
-    return printable(f"{commit.id[:12]}{branch}{' with changes' if commit.dirty else ''}")
+    return printable(f"{commit.id[:12]}{branch}{' with uncommitted changes' if commit.dirty else ''}")
 
 
 def _power(context: RunContext) -> str | None:

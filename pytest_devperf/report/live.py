@@ -56,5 +56,5 @@ def wait_words(step: Cooling | None) -> str | None:
     if step.timed_out:
         return f"measured warm: not cool after {step.waited_s:.0f} s"
     if step.temp_c is None:
-        return f"no temperature can be read: waited {step.waited_s:.0f} s instead of for a plateau"
+        return f"no temperature can be read: waited {step.waited_s:.0f} s, not for a plateau"
     return None

@@ -16,12 +16,12 @@ COMPARED = (
     Column(heading="metric"),
     Column(heading="baseline", number=True),
     Column(heading="now", number=True),
-    Column(heading="delta", number=True),
+    Column(heading="change", number=True),
     Column(heading="noise", number=True, expendable=True),
-    Column(heading="sees", number=True, expendable=True),
+    Column(heading="detectable", number=True, expendable=True),
     Column(heading="verdict"),
 )
-"""`noise`: the larger IQR of both runs. `sees`: the smallest change that this comparison could have found."""
+"""`noise`: the larger IQR of both runs. `detectable`: the smallest change that this comparison could have found."""
 
 MEASURED = (
     Column(heading="case"),

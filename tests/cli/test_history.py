@@ -25,7 +25,7 @@ def test_the_commit_of_a_slowdown_is_named(store, make_run, capsys):
     assert "test_a.py::test_fast: latency, 11 runs of main" in told
     assert "2026-11-07T08:00:00Z  07abcdef0123 on main" in told
     assert told.splitlines()[-1].startswith("slower +10.0 % since 07abcdef0123 on main: 1.002 ms -> 1.102 ms")
-    assert told.splitlines()[-1].endswith("the last one before is 06abcdef0123 on main")
+    assert told.splitlines()[-1].endswith("the last commit before is 06abcdef0123 on main")
 
 
 def test_a_steady_case_has_no_change(store, make_run, capsys):
@@ -54,7 +54,7 @@ def test_runs_of_another_workload_are_shown_and_not_compared(store, make_run, ca
         (["nothing"], "there are test_a.py::test_fast, test_a.py::test_steady"),
         (["test_a"], "is part of several cases' ids"),
         (["test_fast", "--metric", "load"], "no run of the label holds load of test_fast"),
-        (["test_fast", "--label", "none"], "no label is called 'none'"),
+        (["test_fast", "--label", "none"], "no label named 'none'"),
     ],
 )
 def test_what_is_not_there_is_told_with_what_there_is(store, make_run, capsys, words, hint):

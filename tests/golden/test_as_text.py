@@ -134,7 +134,11 @@ CASES = (
         "tests/test_a.py::test_slow",
         comparison=compared("inconclusive", reason="latency: too slow for its budget: it needs --devperf-max-time=140"),
     ),
-    case("tests/test_a.py::test_new", timed(), comparison=Comparison(verdict="new", reason="no baseline holds it")),
+    case(
+        "tests/test_a.py::test_new",
+        timed(),
+        comparison=Comparison(verdict="new", reason="the baseline has no passed run of this case"),
+    ),
     case("tests/test_a.py::test_skipped", outcome="skipped", reason="needs a phone"),
     case("tests/test_a.py::test_failed\x1b[31m", outcome="failed", reason="AssertionError: 1 != 2"),
 )

@@ -109,7 +109,7 @@ def test_code_that_both_sides_import_from_the_checkout_is_told(two: Suite) -> No
     (two.path / "measured.py").write_text(NEW)
     result = two.run_here(f"--devperf-against={two.old}", *QUICK, "same")
     assert result.ret == 0
-    assert "the old side, too, imported measured from this checkout" in two.last_line(result)
+    assert "the old side also imported measured from this checkout" in two.last_line(result)
 
 
 def test_an_interpreter_that_kills_itself_is_told_and_the_others_go_on(two: Suite) -> None:
@@ -136,7 +136,7 @@ def test_an_interpreter_that_kills_itself_is_told_and_the_others_go_on(two: Suit
     ("prepare", "message"),
     [
         (lambda folder: "missing/python", "there is no such interpreter"),
-        (str, "is a folder: give the interpreter in it"),
+        (str, "is a folder: pass the interpreter in it"),
         (lambda folder: _program(folder, "echo nonsense"), "is no Python interpreter that works: nonsense"),
         (
             lambda folder: _program(
@@ -183,7 +183,7 @@ def test_turns_and_saved_runs_do_not_go_together(two_cases: Suite, other: str) -
 def test_a_case_on_another_device_is_told_that_there_is_no_old_code(two_cases: Suite) -> None:
     result = two_cases.run(f"--devperf-against={sys.executable}")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*one runs no Python of another environment: use devperf.paired there*"])
+    result.stdout.fnmatch_lines(["*one cannot run Python from another environment: use devperf.paired there*"])
 
 
 @pytest.mark.parametrize("words", [("-k", "nothing_like_it"), ("--collect-only",)])

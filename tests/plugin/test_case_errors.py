@@ -17,7 +17,7 @@ WRONG = {
         def test_it(devperf):
             devperf(numbers)
         """,
-        "*numbers makes a generator*devperf.stream*",
+        "*numbers returns a generator*devperf.stream*",
     ),
     "a second unnamed call": (
         """
@@ -25,7 +25,7 @@ WRONG = {
             devperf(len, [])
             devperf(len, [])
         """,
-        "*'latency' is measured a second time in one test: name the second measurement*",
+        "*'latency' is measured twice in one test: name the second measurement*",
     ),
     "a value that is no number": (
         """
@@ -39,21 +39,21 @@ WRONG = {
         def test_it(devperf):
             devperf.measure("../x", len, [])
         """,
-        "*'../x' cannot name a metric: use letters*",
+        "*'../x' is not a valid metric name: use letters*",
     ),
     "a hostile name of a recorded value": (
         """
         def test_it(devperf):
             devperf.record("../x y", 7)
         """,
-        "*'../x y' cannot name a metric: use letters*",
+        "*'../x y' is not a valid metric name: use letters*",
     ),
     "a model that is not there": (
         """
         def test_it(devperf):
             devperf.model("nowhere.onnx")
         """,
-        "*no model at *nowhere.onnx: give a path relative to the test file*",
+        "*no model at *nowhere.onnx: pass a path relative to the test file*",
     ),
     "a command line in one text": (
         """
@@ -71,7 +71,7 @@ WRONG = {
         def test_it(mine):
             mine(len, [])
         """,
-        "*devperf cannot be asked for with request.getfixturevalue*",
+        "*devperf cannot be requested with request.getfixturevalue*",
     ),
 }
 
@@ -94,14 +94,14 @@ def test_a_wrong_case_fails_with_its_sentence(suite: Suite, wrong: str, measurin
 @pytest.mark.parametrize(
     ("keywords", "sentence"),
     [
-        ("round=3", "*test_it*knows no 'round'; it takes *rounds*"),
+        ("round=3", "*test_it*has no keyword 'round': use one of *rounds*"),
         ("rounds=0", "*test_it*(rounds=0): must be a whole number of at least 1*"),
         ("tolerance=3", "*test_it*(tolerance=3): write X% or METRIC=X%, with the % sign*"),
-        ("processes=9, rounds=3", "*test_it*every process start takes at least one round*"),
+        ("processes=9, rounds=3", "*test_it*every process start needs at least one round*"),
         ("id=''", "*test_it*must be a text that is not empty*"),
         ("rounds='many'", "*test_it*(rounds='many'): must be a whole number of at least 1*"),
         ("memory='no'", "*test_it*(memory='no'): must be True or False"),
-        ("order='sequential'", "*test_it*knows no 'order'*"),
+        ("order='sequential'", "*test_it*has no keyword 'order'*"),
     ],
 )
 def test_a_wrong_marker_is_a_usage_error_that_names_the_test(suite: Suite, keywords: str, sentence: str) -> None:
@@ -153,5 +153,5 @@ def test_a_workloads_own_exception_is_shown_without_the_plugins_frames(suite: Su
 def test_a_tolerance_that_no_metric_goes_by_is_told(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     result = two_cases.run("--devperf-compare=base", "--devperf-tolerance=latncy=5%", "--devperf-tolerance=latency=9%")
-    assert "--devperf-tolerance=latncy=...: no metric measured here is called so" in result.stdout.str()
+    assert "--devperf-tolerance=latncy=...: no measured metric has this name" in result.stdout.str()
     assert "tolerance=latency" not in result.stdout.str()

@@ -54,5 +54,5 @@ def test_no_baseline_of_another_device_prints_an_escape(suite: Suite) -> None:
     result = suite.run("--devperf-compare=other.json")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "holds runs of another device" in result.stderr.str()
+    assert "has runs of another device" in result.stderr.str()
     assert is_harmless(result.stderr.str())

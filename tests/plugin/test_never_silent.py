@@ -22,14 +22,14 @@ def test_a_label_that_was_never_saved_is_a_usage_error_that_lists_what_there_is(
     two_cases.run("--devperf-save=base")
     result = two_cases.run("--devperf-compare=other")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*--devperf-compare=other: no run under that label for one (*'base' of one (*"])
+    result.stderr.fnmatch_lines(["*--devperf-compare=other: no run with this label for one (*'base' of one (*"])
     assert "passed" not in result.stdout.str()
 
 
 def test_an_empty_store_is_a_usage_error_with_the_command_that_fills_it(two_cases: Suite) -> None:
     result = two_cases.run(COMPARE)
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*holds no run; save one with --devperf-save=base"])
+    result.stderr.fnmatch_lines(["*is empty: save a run with --devperf-save=base first"])
 
 
 def test_a_label_of_another_device_alone_is_refused_and_both_devices_are_named(two_cases: Suite) -> None:
@@ -37,7 +37,7 @@ def test_a_label_of_another_device_alone_is_refused_and_both_devices_are_named(t
     two_cases.takes(model="two")
     result = two_cases.run(COMPARE)
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*no run under that label for two (*holds 'base' of one (*"])
+    result.stderr.fnmatch_lines(["*no run with this label for two (*has 'base' of one (*"])
 
 
 def test_a_file_of_another_device_is_refused_and_both_devices_are_named(two_cases: Suite) -> None:
@@ -45,7 +45,7 @@ def test_a_file_of_another_device_is_refused_and_both_devices_are_named(two_case
     two_cases.takes(model="two")
     result = two_cases.run("--devperf-compare=run.json")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*run.json holds runs of another device (one (*this is two (*"])
+    result.stderr.fnmatch_lines(["*run.json has runs of another device (one (*this is two (*"])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_file_of_another_device_is_refused_and_both_devices_are_named(two_case
         ("[1, 2]", "*base.json*"),
         ('{"benchmarks": [], "machine_info": {}}', "*base.json*"),
         ('{"schema": "pytest-devperf/99", "runs": []}', "*base.json has version '99', not '1'*"),
-        ('{"schema": "pytest-devperf/1", "runs": []}', "*base.json holds no measured case*"),
+        ('{"schema": "pytest-devperf/1", "runs": []}', "*base.json has no measured case*"),
     ],
     ids=["missing", "empty", "truncated", "list", "foreign", "newer", "no runs"],
 )
@@ -218,7 +218,7 @@ def test_workers_beside_one_another_are_refused_before_anything_runs(
     pytest.importorskip("xdist")
     result = two_cases.run("--devperf", *workers)
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*pytest-xdist runs several tests at once*-n0*"])
+    result.stderr.fnmatch_lines(["*pytest-xdist runs tests in parallel*-n0*"])
     assert "passed" not in result.stdout.str()
 
 

@@ -101,7 +101,7 @@ def test_what_holds_for_a_session_is_no_marker_keyword(suite: Suite, name: str) 
     )
     result = suite.run("--devperf")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines([f"*knows no '{name}'; it takes *"])
+    result.stderr.fnmatch_lines([f"*has no keyword '{name}': use one of *"])
 
 
 def _rounds(suite: Suite, *args: str) -> int:
@@ -183,7 +183,7 @@ WRONG = {
     "--devperf-cooldown=long": "--devperf-cooldown=long: must be auto, off, a number of seconds, or temp=C",
     "--devperf-suite=slow": "--devperf-suite=slow: must be quick or full",
     "--devperf-rule=none": "--devperf-rule=none: must be proven or iqr",
-    "--devperf-accept=throtled": "--devperf-accept: no refusing caution is called 'throtled'; there are *throttled*",
+    "--devperf-accept=throtled": "--devperf-accept: no caution named 'throtled' refuses comparison: use one of *throttled*",
     "--devperf-processes=9 --devperf-rounds=8": "--devperf-processes=9 is more than --devperf-rounds=8: *",
 }
 
@@ -304,7 +304,7 @@ def test_a_gate_of_the_ini_file_takes_effect_where_the_session_measures(two_case
     two_cases.ini("devperf = true", "devperf_compare = base")
     result = two_cases.run()
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["ERROR: --devperf-compare=base: the store *holds no run*"])
+    result.stderr.fnmatch_lines(["ERROR: --devperf-compare=base: the store *is empty*"])
 
 
 def test_a_suite_that_does_not_exist_is_refused(suite: Suite) -> None:

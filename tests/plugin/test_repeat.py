@@ -65,7 +65,7 @@ def test_a_test_that_fails_in_a_later_repetition_fails(suite: Suite) -> None:
     result = suite.run("--devperf-aa=3")
     assert result.ret == 1
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*process start 5*", "nothing was measured twice*"])
+    result.stdout.fnmatch_lines(["*process start 5*", "no case was measured twice*"])
 
 
 @pytest.mark.parametrize("other", ["--devperf-compare=base", "--devperf-save=base", "--devperf-against=python"])

@@ -345,7 +345,7 @@ def test_a_save_that_leaves_cases_behind_says_which(two_cases: Suite) -> None:
     result = two_cases.run("--devperf-save=base", "-k", "fast")
     assert result.ret == 0
     text = " ".join(line.strip() for line in result.outlines)
-    assert "1 case of base had no part in this run and will be new next time (test_two.py::test_slow)" in text
+    assert "1 earlier case of base not in this run, so NEW in the next comparison (test_two.py::test_slow)" in text
     joined = two_cases.run("--devperf-save=base", "--devperf-append", "-k", "slow")
     assert "had no part" not in joined.stdout.str()
 

@@ -65,7 +65,7 @@ def test_a_deleted_case_with_an_id_of_its_own_is_missing_under_its_folder(suite:
     _write(suite, t__test_a=ONE.format("a"))
     result = suite.run(COMPARE, "t")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["MISSING mine: in the baseline, not measured"])
+    result.stdout.fnmatch_lines(["MISSING mine: in the baseline, but not measured"])
     assert suite.last_line(result) == "devperf: 1 MISSING, 1 within noise; compared with base"
 
 

@@ -53,7 +53,7 @@ def test_benchmarks_that_vanished_beside_ordinary_tests_are_missing_and_fail_the
     result = benchmarks.run(COMPARE, "--devperf-json=run.json")
     assert result.ret == 1
     assert benchmarks.last_line(result) == "devperf: 2 MISSING; NOTHING was compared with base"
-    result.stdout.fnmatch_lines(["MISSING test_bench.py::test_fast: in the baseline, not measured"])
+    result.stdout.fnmatch_lines(["MISSING test_bench.py::test_fast: in the baseline, but not measured"])
     (run,) = benchmarks.document()["runs"]
     assert (run["cases"], run["missing"]) == ([], ["test_bench.py::test_fast", "test_bench.py::test_slow"])
 
@@ -84,7 +84,7 @@ def test_an_unknown_label_is_a_usage_error_without_any_case(benchmarks: Suite) -
     _vanish(benchmarks, "")
     result = benchmarks.run("--devperf-compare=other")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*--devperf-compare=other: no run under that label*"])
+    result.stderr.fnmatch_lines(["*--devperf-compare=other: no run with this label*"])
     assert "passed" not in result.stdout.str()
 
 

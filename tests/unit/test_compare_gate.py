@@ -97,7 +97,7 @@ def test_the_part_of_the_workload_that_differs_is_named(now, then, words) -> Non
         record(SAME, workload=WorkloadRecord(**{"fingerprint": name, "kind": "call", **fields}))
         for name, fields in (("now", now), ("then", then))
     ]
-    assert_never_a_delta(compared(*sides), f"the workload is another ({words})")
+    assert_never_a_delta(compared(*sides), f"the workload differs ({words})")
 
 
 def test_other_iterations_are_incomparable() -> None:
@@ -424,7 +424,7 @@ def test_a_baseline_of_several_commits_is_told() -> None:
         for place, run in enumerate(saved.runs)
     )
     mixed = Baseline(case_id="test_it", device=saved.device, same_device=True, runs=runs)
-    assert compare(record(SAME), mixed, POLICY).notes == ("the baseline holds runs of 2 commits",)
+    assert compare(record(SAME), mixed, POLICY).notes == ("the baseline has runs of 2 commits",)
 
 
 # -- the case as a whole ----------------------------------------------------------------------------
@@ -433,7 +433,7 @@ def test_a_baseline_of_several_commits_is_told() -> None:
 @pytest.mark.parametrize("nothing", [None, baseline()])
 def test_a_case_without_a_baseline_is_new(nothing) -> None:
     found = compare(record(SAME), nothing, POLICY)
-    assert (found.verdict, found.reason) == ("new", "no baseline holds this case as a passed one")
+    assert (found.verdict, found.reason) == ("new", "the baseline has no passed run of this case")
 
 
 @pytest.mark.parametrize("outcome", ["failed", "error", "skipped"])
@@ -466,7 +466,7 @@ def test_what_could_not_be_judged_counts_only_alone(beside) -> None:
 def test_a_metric_that_the_baseline_lacks_is_new_and_the_rest_is_compared() -> None:
     found = compared(record(SAME, few([1.0] * 3)), record(SAME))
     assert found.changes[1] == Change(
-        metric="peak_memory", verdict="new", unit="MiB", candidate=1.0, reason="the baseline does not hold this metric"
+        metric="peak_memory", verdict="new", unit="MiB", candidate=1.0, reason="the baseline does not have this metric"
     )
     assert (found.verdict, found.reason) == ("within_noise", None)
 
@@ -474,7 +474,7 @@ def test_a_metric_that_the_baseline_lacks_is_new_and_the_rest_is_compared() -> N
 def test_a_metric_that_is_gone_is_incomparable_so_that_its_gate_does_not_look_open() -> None:
     boxes = few([2.0] * 3, kind="recorded", better="higher")
     found = compared(record(SAME), record(SAME, boxes))
-    reason = "the baseline holds this metric, this run does not"
+    reason = "the baseline has this metric, this run does not"
     assert (found.verdict, found.reason) == ("incomparable", f"boxes: {reason}")
     assert found.changes[-1] == Change(
         metric="boxes", verdict="incomparable", unit="boxes", better="higher", baseline=2.0, reason=reason
@@ -496,4 +496,4 @@ def test_one_metric_that_awaits_makes_its_case_await() -> None:
 
 def test_a_case_in_which_nothing_was_measured_is_inconclusive() -> None:
     found = compared(record(), record())
-    assert (found.verdict, found.reason) == ("inconclusive", "nothing was measured that is compared")
+    assert (found.verdict, found.reason) == ("inconclusive", "no measured metric is compared")

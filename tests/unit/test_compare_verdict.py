@@ -556,5 +556,5 @@ def test_what_cannot_be_judged_is_told_with_the_value_it_has() -> None:
         unit="boxes",
         better="higher",
         candidate=3.0,
-        reason="the baseline is 0, so that there is no ratio",
+        reason="the baseline is 0, so there is no ratio",
     )

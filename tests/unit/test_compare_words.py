@@ -53,8 +53,8 @@ def test_without_a_confirmation_none_is_claimed() -> None:
     ("step", "words"),
     [
         ("confirm", "a second measurement did not find it again"),
-        ("starts", "process starts differ as much"),
-        ("anchor", "the machine as a whole was slower, by its anchor"),
+        ("starts", "process starts differ by as much"),
+        ("anchor", "the whole machine was slower, as its anchor shows"),
         ("unconfirmed", "not measured again"),
     ],
 )

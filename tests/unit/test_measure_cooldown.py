@@ -194,7 +194,7 @@ def test_a_look_tells_whether_the_device_throttles() -> None:
 
 @pytest.mark.parametrize("text", ["heat=3", "3=temp", "temp=3=4"])
 def test_the_message_names_what_was_said(text) -> None:
-    with pytest.raises(UsageError, match=f"--devperf-cooldown: '{text}' is no cooldown"):
+    with pytest.raises(UsageError, match=f"--devperf-cooldown: '{text}' is not a cooldown"):
         parse_cooldown(text)
 
 

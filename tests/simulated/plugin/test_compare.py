@@ -89,7 +89,7 @@ def test_another_phone_is_another_baseline(tool: Session) -> None:
 
     assert result.ret == 4
     told = " ".join((result.stdout.str() + result.stderr.str()).split())
-    assert "no run under that label for" in told
+    assert "no run with this label for" in told
     assert "Pixel 8" in told
 
 
