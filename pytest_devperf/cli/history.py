@@ -69,8 +69,8 @@ def _label(given: str | None, store: Store) -> str:
         return given
     labels = sorted({shelf.label for shelf in store.shelves()})
     if len(labels) != 1:
-        there = f"there are {', '.join(labels)}" if labels else "the store is empty"
-        raise UsageError(f"{store} holds {counted(len(labels), 'label')}: name one with --label", there)
+        there = f"use one of {', '.join(labels)}" if labels else "the store is empty"
+        raise UsageError(f"{store} has {counted(len(labels), 'label')}: name one with --label", there)
     return labels[0]
 
 

@@ -93,7 +93,7 @@ def test_a_comparison_imports_no_pytest(store, make_run):
     [
         ([], "usage: devperf VERB"),
         (["lits"], "unknown verb 'lits': did you mean 'list'?"),
-        (["zzz"], "there are list, show, compare"),
+        (["zzz"], "use one of list, show, compare"),
         (["show"], "devperf show: the following arguments are required: RUN"),
         (["compare", "main"], "--to"),
         (["compare", "main", "--to", "x", "--tolerance", "5"], "write X% or METRIC=X%, with the % sign"),

@@ -51,8 +51,8 @@ def test_runs_of_another_workload_are_shown_and_not_compared(store, make_run, ca
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["nothing"], "there are test_a.py::test_fast, test_a.py::test_steady"),
-        (["test_a"], "is part of several cases' ids"),
+        (["nothing"], "use one of test_a.py::test_fast, test_a.py::test_steady"),
+        (["test_a"], "is part of several case ids"),
         (["test_fast", "--metric", "load"], "no run of the label holds load of test_fast"),
         (["test_fast", "--label", "none"], "no label named 'none'"),
     ],

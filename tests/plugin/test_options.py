@@ -183,7 +183,7 @@ WRONG = {
     "--devperf-cooldown=long": "--devperf-cooldown=long: must be auto, off, a number of seconds, or temp=C",
     "--devperf-suite=slow": "--devperf-suite=slow: must be quick or full",
     "--devperf-rule=none": "--devperf-rule=none: must be proven or iqr",
-    "--devperf-accept=throtled": "--devperf-accept: no caution named 'throtled' refuses comparison: use one of *throttled*",
+    "--devperf-accept=throtled": "*: no caution named 'throtled' refuses comparison: use one of *throttled*",
     "--devperf-processes=9 --devperf-rounds=8": "--devperf-processes=9 is more than --devperf-rounds=8: *",
 }
 

@@ -99,7 +99,7 @@ def test_a_program_against_a_model_is_refused(suite: Suite) -> None:
     )
     result = suite.run_here("--devperf")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*devperf.paired was given a program and a model: give two lists*"])
+    result.stdout.fnmatch_lines(["*devperf.paired was given a program and a model: pass two argument lists*"])
 
 
 MODELS = """

@@ -154,7 +154,7 @@ def test_a_run_that_will_refuse_comparison_says_so_when_it_is_saved(two_cases: S
 def test_appending_needs_a_label_to_append_to(two_cases: Suite) -> None:
     result = two_cases.run("--devperf", "--devperf-append")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*--devperf-append needs --devperf-save LABEL*"])
+    result.stderr.fnmatch_lines(["*--devperf-append needs --devperf-save=LABEL*"])
 
 
 def test_a_run_that_is_cut_short_is_not_saved_over_a_whole_one(two_cases: Suite) -> None:

@@ -71,7 +71,7 @@ def test_a_cooldown_is_a_word_a_number_or_a_temperature(text, expected) -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "-1", "nan", "inf", "temp=", "temp=warm", "heat=3"])
 def test_anything_else_is_refused_with_what_may_be_said(text) -> None:
-    with pytest.raises(UsageError, match="say auto, off"):
+    with pytest.raises(UsageError, match="use auto, off"):
         parse_cooldown(text)
 
 
