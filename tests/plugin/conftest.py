@@ -186,6 +186,10 @@ class Suite:
         """The line of ours that counts every outcome."""
         return next(line for line in reversed(result.outlines) if line.startswith("devperf: "))
 
+    def flat(self, result: pytest.RunResult) -> str:
+        """The output as one line: sentences are wrapped to the terminal."""
+        return " ".join(result.stdout.str().split())
+
     def saved(self) -> list[Path]:
         """List the saved runs."""
         return sorted(each for each in (self.path / ".devperf").rglob("*.json") if each.is_file())

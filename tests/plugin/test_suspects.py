@@ -132,7 +132,7 @@ def test_a_workload_too_slow_for_its_budget_is_inconclusive_and_says_what_it_nee
     two_cases.takes(slow=60_000_000_000)
     result = two_cases.run(*COMPARE)
     assert "1 INCONCLUSIVE" in two_cases.last_line(result)
-    assert "--devperf-max-time" in " ".join(result.stdout.str().split())
+    assert "--devperf-max-time" in two_cases.flat(result)
 
 
 def test_a_workload_too_slow_for_its_budget_says_so_where_nothing_is_compared(two_cases: Suite) -> None:
@@ -140,5 +140,5 @@ def test_a_workload_too_slow_for_its_budget_says_so_where_nothing_is_compared(tw
     result = two_cases.run("--devperf-save=base")
     assert result.ret == 0
     assert two_cases.last_line(result) == "devperf: 1 INCONCLUSIVE, 1 measured; saved as base"
-    words = " ".join(result.stdout.str().split())
+    words = two_cases.flat(result)
     assert "::test_slow: latency: too slow for its budget: it needs --devperf-max-time=" in words

@@ -83,7 +83,7 @@ def test_workers_on_this_machine_are_refused_with_the_reason(spread: Session, ta
     result = run(spread, "-n2", target=target)
 
     assert result.ret == 4
-    assert "cases measured beside one another disturb each other" in flat(result)
+    assert "cases that run in parallel disturb each other" in flat(result)
     assert "--devperf-target=android" in flat(result)
 
 
