@@ -32,6 +32,14 @@ class DevperfError(Exception):
         """Both halves in one line."""
         return f"{self.what}: {self.next_step}" if self.next_step else self.what
 
+    def beside(self, case_id: str) -> str:
+        """Both halves in one line, for a place that names the case already.
+
+        >>> CaseError("test_a.py::test_b: it broke", "mend it").beside("test_a.py::test_b")
+        'it broke: mend it'
+        """
+        return str(self).removeprefix(f"{case_id}: ")
+
 
 def _safe(text: str) -> str:
     return "\n".join(map(printable, excerpt(text, MOST_CHARACTERS).split("\n")))

@@ -138,4 +138,4 @@ def devperf(request: pytest.FixtureRequest) -> Generator[Benchmark, None, None]:
     try:
         benchmark.close()
     except DevperfError as error:
-        pytest.fail(str(error), pytrace=False)
+        pytest.fail(error.beside(request.node.nodeid), pytrace=False)

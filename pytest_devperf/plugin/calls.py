@@ -61,7 +61,7 @@ class Calls:
             raise pytest.skip.Exception(str(problem), _use_item_location=True)
         if problem is not None:
             # Its own sentence says what happened; a traceback through the plugin would bury it.
-            pytest.fail(str(problem), pytrace=False)
+            pytest.fail(problem.beside(meter.case.id), pytrace=False)
         return result
 
 
@@ -77,7 +77,7 @@ class Unmeasured:
             if not is_case(item):
                 raise
             problem = error
-        return pytest.fail(str(problem), pytrace=False)
+        return pytest.fail(problem.beside(item.nodeid), pytrace=False)
 
 
 def measured_whole(item: pytest.Item, meter: Meter) -> Any:  # noqa: ANN401 - the test function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -86,8 +86,7 @@ def _plan_keywords(item: pytest.Item, keywords: Mapping[str, Any]) -> dict[str, 
         if key in OWN_KEYWORDS:
             continue
         if key not in rows:
-            known = ", ".join(sorted({*rows, *OWN_KEYWORDS}))
-            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf has no keyword {key!r}: use one of {known}")
+            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.devperf has no keyword {key!r}: {_near(key, rows)}")
         try:
             found[key] = rows[key].parse(str(value))
         except ValueError as error:
@@ -98,6 +97,17 @@ def _plan_keywords(item: pytest.Item, keywords: Mapping[str, Any]) -> dict[str, 
             "every process start needs at least one round"
         )
     return found
+
+
+def _near(key: str, rows: Iterable[str]) -> str:
+    """Suggest what was probably meant, or list all keywords."""
+    if key in SESSION_FIELDS:
+        return f"it applies to a whole session, so use --devperf-{key.replace('_', '-')} or the ini key devperf_{key}"
+    from difflib import get_close_matches
+
+    known = sorted({*rows, *OWN_KEYWORDS})
+    near = get_close_matches(key, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
 
 
 def _check_suite(item: pytest.Item, keywords: Mapping[str, Any]) -> None:

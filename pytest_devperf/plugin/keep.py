@@ -77,7 +77,7 @@ class Keeper:
         elif self._options.json is not None:
             path = self._json_path()
             if path.is_dir() or not path.parent.is_dir():
-                what = "is a folder" if path.is_dir() else f"lies in {path.parent}, which is no folder"
+                what = "is a folder" if path.is_dir() else f"is in {path.parent}, which is not a folder"
                 raise pytest.UsageError(
                     f"--devperf-json={self._options.json} {what}: name a file in a folder that exists"
                 )

@@ -98,7 +98,9 @@ def fail(entry: Entry, message: str, section: Section | str, *, regressed: bool 
     """
     report = call_report(entry)
     strict = is_strict_xpass(report)
-    report.longrepr = Sentence(message, section_of(section) if isinstance(section, str) else section, report.location)
+    if isinstance(section, str):
+        section = section_of(_beside(section, entry))
+    report.longrepr = Sentence(_beside(message, entry), section, report.location)
     if regressed and (strict or hasattr(report, "wasxfail")):
         if not hasattr(report, "wasxfail"):
             mark = entry.item.get_closest_marker("xfail")
@@ -108,6 +110,11 @@ def fail(entry: Entry, message: str, section: Section | str, *, regressed: bool 
     report.outcome = "failed"
     if regressed:
         setattr(report, REGRESSED, True)
+
+
+def _beside(text: str, entry: Entry) -> str:
+    """Leave the case's id out: pytest writes it in front of the text."""
+    return text.removeprefix(f"{entry.case.id}: ")
 
 
 def replace_by(entry: Entry, reports: list[pytest.TestReport], process: int) -> None:

@@ -89,19 +89,24 @@ def test_a_wrong_case_fails_with_its_sentence(suite: Suite, wrong: str, measurin
     assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 1
     result.stdout.fnmatch_lines([sentence])
     assert not [line for line in result.outlines if "pytest_devperf/" in line], "a traceback buries the sentence"
+    assert not [line for line in result.outlines if line.count("test_wrong.py::test_it") > 1], "pytest names the test"
 
 
 @pytest.mark.parametrize(
     ("keywords", "sentence"),
     [
-        ("round=3", "*test_it*has no keyword 'round': use one of *rounds*"),
+        ("round=3", "*test_it*has no keyword 'round': did you mean 'rounds'?*"),
         ("rounds=0", "*test_it*(rounds=0): must be a whole number of at least 1*"),
         ("tolerance=3", "*test_it*(tolerance=3): write X% or METRIC=X%, with the % sign*"),
         ("processes=9, rounds=3", "*test_it*every process start needs at least one round*"),
         ("id=''", "*test_it*must be a text that is not empty*"),
         ("rounds='many'", "*test_it*(rounds='many'): must be a whole number of at least 1*"),
         ("memory='no'", "*test_it*(memory='no'): must be True or False"),
-        ("order='sequential'", "*test_it*has no keyword 'order'*"),
+        ("xyzzy=1", "*test_it*has no keyword 'xyzzy': use one of *tolerance*"),
+        (
+            "order='sequential'",
+            "*test_it*has no keyword 'order': it applies to a whole session, so use --devperf-order or *",
+        ),
     ],
 )
 def test_a_wrong_marker_is_a_usage_error_that_names_the_test(suite: Suite, keywords: str, sentence: str) -> None:

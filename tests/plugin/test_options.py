@@ -101,7 +101,7 @@ def test_what_holds_for_a_session_is_no_marker_keyword(suite: Suite, name: str) 
     )
     result = suite.run("--devperf")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines([f"*has no keyword '{name}': use one of *"])
+    result.stderr.fnmatch_lines([f"*has no keyword '{name}': it applies to a whole session, so use --devperf-*"])
 
 
 def _rounds(suite: Suite, *args: str) -> int:
