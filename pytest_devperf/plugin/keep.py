@@ -146,7 +146,7 @@ class Keeper:
         """Put together what the session came to."""
         runs = self._runs(ledger)
         unfinished = len(ledger.unfinished)
-        messages = [*self._messages, *self._useless_tolerances(ledger)]
+        messages = [*self._messages, *self._useless_tolerances(ledger), *self._places.remarks]
         compared_with = self._options.compare or self._options.against
         if unfinished and self._options.save is not None:
             messages.append(

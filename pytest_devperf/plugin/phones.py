@@ -76,6 +76,7 @@ class Sent(msgspec.Struct, kw_only=True):
     """Ids of the cases that it collected, selected or not."""
     deselected: int
     notes: list[str]
+    remarks: list[str]
 
 
 class Stand:
@@ -184,6 +185,7 @@ class Controller(Campaign):
         self.collected.deselected = max(self.collected.deselected, sent.deselected)
         for note in sent.notes:
             self.places.note(note)
+        self.places.remarks += sent.remarks
         stand = Stand(sent.device)
         for case in sent.cases:
             self.ledger.join(_entry(case, stand, self, len(self.ledger.entries)))
@@ -232,6 +234,7 @@ class Worker(Campaign):
             collected=sorted(self.collected.ids or ()),
             deselected=self.collected.deselected,
             notes=self.places.notes,
+            remarks=self.places.remarks,
         )
         session.config.workeroutput[OUTPUT] = msgspec.msgpack.encode(sent)  # type: ignore[attr-defined] # pytest-xdist's
 

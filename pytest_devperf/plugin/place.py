@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
@@ -42,13 +42,23 @@ class Closing(Protocol):
 
 
 @runtime_checkable
-class Pinning(Protocol):
-    """A target that can hold its clocks, and be looked at before it does."""
+class Noticing(Protocol):
+    """A target whose state the user has to know about."""
 
     @property
-    def pin_words(self) -> str | None:
-        """Why its clocks are not held although that was asked for."""
+    def notices(self) -> Sequence[str]:
+        """What was found on it and undone, and what it does not do although that was asked for."""
         ...
+
+    @property
+    def farewell(self) -> str | None:
+        """What stays on it once it is closed."""
+        ...
+
+
+@runtime_checkable
+class Pinning(Protocol):
+    """A target that can hold its clocks, and be looked at before it does."""
 
     def pin_as_baseline(self, *, pinned: bool | None) -> None:
         """Hold the clocks iff a baseline had them held, where that was left to us."""
@@ -70,7 +80,9 @@ class Places:
         self._ends = ExitStack()
         self._closing: list[Closing] = []
         self.notes: list[str] = []
-        """What the session has to be told about its targets: a phone that is not set up, leftovers undone."""
+        """What the session's header and last line say of its targets: a phone that is not set up, leftovers undone."""
+        self.remarks: list[str] = []
+        """What is said of them above the last line."""
         config.add_cleanup(self._end)
 
     @cached_property
@@ -110,6 +122,11 @@ class Places:
         """Have the session's first and last lines say something, once."""
         if words not in self.notes:
             self.notes.append(words)
+
+    def note_state(self, target: Target) -> None:
+        """Have the session say what the user has to know of a target's state."""
+        for words in target.notices if isinstance(target, Noticing) else ():
+            self.note(words)
 
     @property
     def opened(self) -> list[Target]:
@@ -159,10 +176,13 @@ class Places:
     def release(self) -> None:
         """Undo what was changed on devices; one that is gone is told, and undone at the next start."""
         while self._closing:
+            closing = self._closing.pop()
             try:
-                self._closing.pop().close()
-            except DevperfError as error:  # noqa: PERF203 - each device is let go of, whatever became of the others
+                closing.close()
+            except DevperfError as error:
                 self.note(f"{error.what}: what was changed there is undone at the next start, or by devperf unpin")
+            if isinstance(closing, Noticing) and closing.farewell is not None:
+                self.remarks.append(closing.farewell)
 
     def session_target(self) -> Target:
         """The target that the session's own context is read from."""

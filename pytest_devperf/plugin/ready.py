@@ -107,8 +107,7 @@ class ReadyPhones:
             if is_phone(target) and id(target) not in self._cooled:
                 settle_pin(target, baselines)
                 target.look()
-                if isinstance(target, Pinning) and target.pin_words:
-                    self._places.note(target.pin_words)
+                self._places.note_state(target)
                 self._cooled[id(target)] = cool_down(target, case.plan, self._places.clock, self._on_step)
             return target
 

@@ -62,8 +62,7 @@ class Screen:
         if phone is not None:
             # It is opened with the first case that runs on it: a session of Python calls leaves it alone.
             looks.append((phone, _glance(phone)))
-        if isinstance(target, Pinning) and target.pin_words:
-            campaign.places.note(target.pin_words)
+        campaign.places.note_state(target)
         runs = tuple(
             Run(
                 taken_at="",

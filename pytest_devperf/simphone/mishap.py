@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.target.android.note import ON_PHONE, Note, format_note
+from pytest_devperf.target.android.journal import ON_PHONE, Changes, format_changes
+from pytest_devperf.target.android.lease import Holder
 
 Pinning = Literal["works", "ignored", "refused", "slips", "lifts a cap"]
 """What asking for fixed-performance mode does. `slips`: it ends by itself after `SLIPS_AFTER_S`. `lifts a cap`: the
@@ -91,7 +92,11 @@ _ALL = (
         name="left-by-another",
         words="Another computer's session left the clocks held, the screen kept on, and its note of both.",
         state={"pinned": True, "settings": {"global/stay_on_while_plugged_in": "2"}},
-        files={ON_PHONE: format_note(Note(pinned=True, stay_on="0", host=ANOTHER_HOST, pid=4711, born=1_700_000_000))},
+        files={
+            ON_PHONE: format_changes(
+                Changes(pinned=True, stay_on="0", holder=Holder(pid=4711, start_ticks=1), host=ANOTHER_HOST, pid=4711)
+            )
+        },
     ),
     Mishap(
         name="cannot-cool",

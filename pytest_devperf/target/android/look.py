@@ -133,10 +133,14 @@ def throttles(seen: Seen, start: Start) -> bool | None:
     """
     said = seen.thermal.throttled
     caps_known = bool(start.max_khz) and seen.clocks.state == "value"
-    colder = any(value > start.cooling.get(name, value) for name, value in cooling_of(seen).items())
-    if said or colder or (caps_known and capped(start.max_khz, seen.clocks.max_khz)):
+    if said or is_cooled_more(seen, start) or (caps_known and capped(start.max_khz, seen.clocks.max_khz)):
         return True
     return said
+
+
+def is_cooled_more(seen: Seen, start: Start) -> bool:
+    """Check whether a processor's cooling device does more than at the start: heat then explains a lower cap."""
+    return any(value > start.cooling.get(name, value) for name, value in cooling_of(seen).items())
 
 
 def make_context(

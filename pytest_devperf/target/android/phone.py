@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -11,14 +10,16 @@ from typing import TYPE_CHECKING
 
 from pytest_devperf.case.workload import App, Command, Model, Workload
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
-from pytest_devperf.sensor.clock import capped
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.android.affinity import format_mask
 from pytest_devperf.target.android.answers import Answer
 from pytest_devperf.target.android.command import start_command
+from pytest_devperf.target.android.file_store import ROOT, STORE_DAYS, Kept, prune
 from pytest_devperf.target.android.gear import Gear
+from pytest_devperf.target.android.hold import Hold
 from pytest_devperf.target.android.identity import Identity, clusters, read_identity
-from pytest_devperf.target.android.link import Link
+from pytest_devperf.target.android.journal import Journal
+from pytest_devperf.target.android.link import Link, best_effort
 from pytest_devperf.target.android.look import (
     BRIEF,
     SCRIPT,
@@ -33,9 +34,6 @@ from pytest_devperf.target.android.look import (
 from pytest_devperf.target.android.model import provider_words, start_model, survey
 from pytest_devperf.target.android.native_feed import is_native, survey_native, tool_of
 from pytest_devperf.target.android.native_model import start_native
-from pytest_devperf.target.android.note import Notes
-from pytest_devperf.target.android.pin import Hold
-from pytest_devperf.target.android.place import ROOT
 from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.cpus import parse_cpus
 from pytest_devperf.target.device import Device
@@ -93,15 +91,15 @@ class AndroidTarget:
         self._prefix = "" if self._cpus is None else f"taskset {format_mask(self._cpus)}"
         self.gear = Gear(self._link, self.device, runner=runner, library=library)
         """What is set up for it to run models with."""
-        self._hold = Hold(self._link, self._clock, Notes(self._link, self._unit()), self.see)
+        self._hold = Hold(self._link, self._clock, Journal(self._link, self._unit()), self.see)
         self._open = False
         self._before: Seen | None = None
         self._start = Start()
         self._env: dict[str, str | None] = {"os": self._identity.os, "driver": None, "ep": None, "sdk": None}
         if affinity is not None:
             self._env["affinity"] = affinity
-        self.swept: str | None = None
-        """What a crashed session had left changed and was undone, in words."""
+        self.kept: Kept | None = None
+        """What stays in its store of pushed files; known once it is closed."""
 
     # -- what a session asks for -----------------------------------------------------------------
 
@@ -116,9 +114,26 @@ class AndroidTarget:
         return self._identity.debuggable
 
     @property
-    def pin_words(self) -> str | None:
-        """Why its clocks are not held although that was asked for."""
-        return self._hold.words
+    def swept(self) -> tuple[str, ...]:
+        """What an earlier session had left on it and was undone, in words."""
+        return self._hold.swept
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user has to know of its state: leftovers that were undone, and what could not be done."""
+        swept = f"{self.device.name}: an earlier session had left {' and '.join(self.swept)}; undone"
+        whys = (self._hold.why_not_pinned, self._hold.why_not_awake)
+        return ((swept,) if self.swept else ()) + tuple(why for why in whys if why is not None)
+
+    @property
+    def farewell(self) -> str | None:
+        """What stays on it on purpose, in words; None until it is closed, and if nothing stays."""
+        if self.kept is None or not self.kept.files:
+            return None
+        return (
+            f"{self.device.name} keeps {self.kept.words} for {STORE_DAYS} days, so that they are not sent again; "
+            "devperf unpin removes them"
+        )
 
     @property
     def link(self) -> Link:
@@ -137,7 +152,7 @@ class AndroidTarget:
     def glance(self) -> Context:
         """Read the sensors without changing anything on it."""
         seen = self.see()
-        pinned = self._holds(seen) if self._open else None
+        pinned = self._hold.holds(seen.clocks) if self._open else None
         return make_context(
             seen,
             at_ns=self._clock.now_ns(),
@@ -149,19 +164,19 @@ class AndroidTarget:
         )
 
     def open(self) -> None:
-        """Undo leftovers, keep the screen on, hold the clocks; called again it does nothing.
+        """Claim it, undo leftovers, keep the screen on, hold the clocks; called again it does nothing.
 
         Raises:
-            UsageError: Its clocks must be held and cannot be, or another session is using it.
+            UsageError: Its clocks must be held and cannot be, another session measures on it, or what was left on it
+                cannot be undone.
             TargetError: It went away.
         """
         if self._open:
             return
-        self.swept = self._hold.sweep()
+        self._hold.take(pin_clocks=self._pin_clocks != "off")
         self._open = True
-        self._hold.take(pin=self._pin_clocks != "off")
         if self._pin_clocks == "on" and not self._hold.pinned:
-            words = self._hold.words
+            words = self._hold.why_not_pinned
             self.close()
             raise UsageError(
                 words or f"{self.device.name} does not hold its clocks", "measure with --devperf-pin-clocks=auto or off"
@@ -172,23 +187,30 @@ class AndroidTarget:
         """Undo what was changed on it; called again it does nothing.
 
         Raises:
-            TargetError: It went away; the next start undoes it.
+            TargetError: It went away, or still shows a change; the next session undoes it.
         """
-        self._hold.release()
+        if self._open and not self._hold.broken:
+            with best_effort():
+                self.kept = prune(self._link)
         self._open = False
+        self._hold.release()
 
     def restore(self) -> str:
-        """Undo what any session left changed on it, whoever's, and remove our folder.
+        """Undo what any session left changed on it, and remove our folder.
 
         Returns:
             What was undone, in words.
 
         Raises:
-            TargetError: It went away.
+            UsageError: Another session measures on it.
+            TargetError: It went away, or still shows a change.
         """
         self.close()
         words = self._hold.force()
-        self._link.script(f"rm -rf {ROOT}", doing="removing our folder")
+        removed = self._link.script(f"rm -rf {ROOT}", doing="removing our folder")
+        if removed.returncode != 0:
+            said = " ".join((removed.error_output or removed.output).split())[-120:]
+            raise TargetError(f"{self.device.name} keeps {ROOT} ({said})", "restart it, and run again")
         return words
 
     def look(self) -> Context:
@@ -202,11 +224,12 @@ class AndroidTarget:
             at_ns=self._clock.now_ns(),
             before=before,
             start=self._start,
-            pinned=self._holds(seen),
+            pinned=self._hold.holds(seen.clocks),
             anchor=self.gear.anchor,
             env=dict(self._env),
         )
-        return context if self._hold.words is None else replace(context, notes=(*context.notes, self._hold.words))
+        whys = (self._hold.why_not_pinned, self._hold.why_not_awake)
+        return replace(context, notes=(*context.notes, *(why for why in whys if why is not None)))
 
     def see(self, *, brief: bool = False) -> Seen:
         """Read the sensors and keep each one's own reading.
@@ -232,8 +255,8 @@ class AndroidTarget:
             TargetError: The phone went away.
         """
         if isinstance(workload, Model) and is_native(workload):
+            self._claim()
             tool = self.gear.tool(tool_of(workload))
-            self.open()
             self._env |= survey_native(workload, tool).env
             return start_native(
                 workload,
@@ -246,7 +269,7 @@ class AndroidTarget:
             )
         if isinstance(workload, Model):
             setup = self.gear.setup()
-            self.open()
+            self._claim()
             self.gear.learn(setup)
             self._env["ep"] = provider_words(workload)
             return start_model(
@@ -259,7 +282,7 @@ class AndroidTarget:
                 told=self._told,
             )
         if isinstance(workload, Command):
-            self.open()
+            self._claim()
             return start_command(
                 workload,
                 process,
@@ -290,7 +313,7 @@ class AndroidTarget:
 
         if app.platform not in {None, "android"}:
             raise Unsupported(f"{app.id} is an app for {app.platform}, and {self.device.name} is an Android phone")
-        self.open()
+        self._claim()
         return host_app(app, task, self._link, build=build, tell=tell)
 
     def survey(self, workload: Model) -> Survey:
@@ -307,11 +330,15 @@ class AndroidTarget:
 
     # -- below -----------------------------------------------------------------------------------
 
+    def _claim(self) -> None:
+        """Open it before something runs there; after a dropped link claim it anew."""
+        self.open()
+        self._hold.renew()
+
     def _unit(self) -> str | None:
-        """A name for our own note of it, whichever identity records use."""
+        """Name the phone in this machine's copy of its journal; None for a simulated one, which is gone with it."""
         if self.device.kind == "sim":
-            # Two sessions may each have one of the same family and unit; their addresses differ.
-            return f"sim-{re.sub(r'[^0-9A-Za-z]', '-', self._link.serial)}"
+            return None
         if self.device.unit is not None:
             return self.device.unit
         return read_identity(self._link).device.unit
@@ -320,10 +347,6 @@ class AndroidTarget:
         if affinity is None:
             return None
         return parse_cpus(affinity, clusters(self._identity), self.device.cores)
-
-    def _holds(self, seen: Seen) -> bool:
-        """Tell whether the clocks are still held: a cap that rose again was taken away by somebody."""
-        return self._hold.pinned and not capped(seen.clocks.max_khz, self._start.max_khz)
 
     def _told(self, about: Answer) -> None:
         self._env["sdk"] = None if about.version is None else f"onnxruntime {about.version}"

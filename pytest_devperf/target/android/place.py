@@ -10,22 +10,16 @@ from pathlib import Path, PurePosixPath
 from shlex import quote
 
 from pytest_devperf.errors import CaseError, TargetError
+from pytest_devperf.target.android.file_store import ROOT, STORE
 from pytest_devperf.target.android.link import Link, best_effort
 from pytest_devperf.target.android.sync import Refused
 from pytest_devperf.untrusted import parse_whole
 
-ROOT = "/data/local/tmp/devperf"
-"""Everything we leave on a phone lies under here. /data/local/tmp is the one place where the shell user may both
-write and execute (/sdcard is mounted noexec)."""
-
-STORE = f"{ROOT}/store"
-"""Files by their hash: a runtime library of 20 MB is pushed once, not with every process start."""
+WORKING_FOLDER = re.compile(r"[0-9a-f]{8}")
+"""Name of a folder that one process start works in."""
 
 MODE = 0o555
 """Executable whatever the file's mode is here, and not writable: one file of the store may lie in several folders."""
-
-STORE_DAYS = 7
-"""Age after which a file in the store that no start used is removed."""
 
 PUSH_BYTES_PER_S = 1_000_000
 """Slowest link that is waited for: USB 2 carries 30 MB/s, a poor wireless link 1 MB/s."""
@@ -83,13 +77,9 @@ class Place:
             raise TargetError(f"{self._link.name} did not hand {name} over ({refused})", "run again") from refused
 
     def close(self) -> None:
-        """Remove it; what the store has not been asked for in a week goes too."""
+        """Remove it; a phone that is gone keeps it until the next session starts there."""
         with best_effort():
-            self._link.script(
-                f"rm -rf {self.folder}; find {STORE} -type f -mtime +{STORE_DAYS} -exec rm -f {{}} + 2>/dev/null",
-                doing="tidying up",
-                again=False,
-            )
+            self._link.script(f"rm -rf {self.folder}", doing="tidying up", again=False)
 
     def _missing(self, hashes: set[str]) -> set[str]:
         tests = [f"[ -f {STORE}/{digest} ] && echo {digest}" for digest in sorted(hashes)]
@@ -105,7 +95,7 @@ class Place:
         try:
             self._push(path, coming)
             self._verify(path, coming, digest, size)
-            self._link.script(f"mv -f {coming} {STORE}/{digest}", doing="storing a file")
+            self._store(path, coming, digest)
         except BaseException:
             with best_effort():
                 self._link.script(f"rm -f {coming}", doing="tidying up", again=False)
@@ -129,6 +119,11 @@ class Place:
         hashes = [word for word in seen[1:] if re.fullmatch(r"[0-9a-f]{64}", word)]
         if hashes and hashes[0] != digest:
             raise TargetError(f"{path.name} arrived damaged on {self._link.name}", "try another cable, and run again")
+
+    def _store(self, path: Path, coming: str, digest: str) -> None:
+        done = self._link.script(f"mv -f {coming} {STORE}/{digest}", doing="storing a file")
+        if done.returncode != 0:
+            raise self._refusal(path, _last(done.error_output or done.output))
 
     def _settle(self, files: dict[str, Path], hashes: dict[str, str]) -> None:
         """Link the files into the folder (copy where it cannot), with their permissions."""

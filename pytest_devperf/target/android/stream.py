@@ -89,6 +89,17 @@ class Stream:
             pass
         return bytes(self._out).decode("utf-8", "replace")
 
+    def is_open(self) -> bool:
+        """Check, without waiting, that a command which prints nothing more still runs."""
+        self._socket.settimeout(0.0)
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False  # the end of the link, or of the command
+
     def close(self) -> None:
         """Close both directions; the command sees the end of its input."""
         with contextlib.suppress(OSError):

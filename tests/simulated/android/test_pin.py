@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from waiting import running
 
-from pytest_devperf.errors import UsageError
+from pytest_devperf.case.workload import Command
+from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.target.android.note import ON_PHONE
+from pytest_devperf.target.android.file_store import ROOT, STORE
+from pytest_devperf.target.android.journal import ON_PHONE
 from pytest_devperf.target.android.phone import AndroidTarget
-from pytest_devperf.target.android.place import ROOT
+from pytest_devperf.target.android.place import Place
+from pytest_devperf.target.android.setup import FOLDER_VARIABLE
 
 SwitchOn = Callable[..., SimPhone]
 Reach = Callable[..., AndroidTarget]
 
 STAY_ON = "global/stay_on_while_plugged_in"
+
+
+@pytest.fixture(autouse=True)
+def own_journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what one test left on a phone from the next one, which switches the same unit on."""
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
 
 
 def test_clocks_are_held_and_let_go(switch_on: SwitchOn, reach: Reach) -> None:
@@ -64,8 +76,8 @@ def test_a_phone_that_cannot_hold_its_clocks_is_measured_unpinned_or_not_at_all(
     willing = reach(phone, pin_clocks="auto")
 
     assert willing.look().pinned is False
-    assert willing.pin_words is not None
-    assert willing.pin_words in willing.look().notes
+    assert len(willing.notices) == 1
+    assert willing.notices[0] in willing.look().notes
     willing.close()
     with pytest.raises(UsageError, match=r"does nothing|refuses fixed-performance mode"):
         reach(phone, pin_clocks="on").look()
@@ -79,7 +91,7 @@ def test_a_cap_that_heat_explains_is_no_pin(switch_on: SwitchOn, reach: Reach) -
     target = reach(phone, pin_clocks="auto")
 
     assert target.look().pinned is False
-    assert "throttles" in (target.pin_words or "")
+    assert "throttles" in target.notices[0]
     assert not phone.state.pinned
 
 
@@ -92,14 +104,22 @@ def test_the_screen_setting_goes_back_to_what_it_was(switch_on: SwitchOn, reach:
     during = phone.state.settings[STAY_ON]
     target.close()
 
-    assert during == "2"
+    assert during == "15"  # with whatever powers it: a charger, too
     assert phone.state.settings[STAY_ON] == "7"
+
+
+IDENTITY = "pytest_devperf.target.android.identity"
+
+
+@pytest.fixture
+def real(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a simulated phone pass for a real one, of which this machine keeps a copy of the journal."""
+    monkeypatch.setattr(f"{IDENTITY}.SIMULATED", "")
 
 
 PROGRAM = """
 import sys, time
 from pytest_devperf.target.android.phone import AndroidTarget
-from pytest_devperf.target.android.place import ROOT
 
 class Clock:
     now_ns = staticmethod(time.perf_counter_ns)
@@ -117,10 +137,11 @@ while True:
 """
 
 
-def die(phone: SimPhone, how: str) -> int:
+def die(phone: SimPhone, how: str, *, real: bool = False) -> int:
     """Pin in a process of its own, and let that end in some way."""
+    program = f"import {IDENTITY}\n{IDENTITY}.SIMULATED = ''\n{PROGRAM}" if real else PROGRAM
     with running(
-        [sys.executable, "-c", PROGRAM, phone.serial, str(phone.server_port), how],
+        [sys.executable, "-c", program, phone.serial, str(phone.server_port), how],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -170,19 +191,21 @@ def test_what_a_killed_session_left_is_undone_at_the_next_start(switch_on: Switc
     target = reach(phone)
     target.open()
 
-    assert target.swept == "fixed-performance mode and stay-awake"
+    assert target.swept == ("fixed-performance mode", "stay-awake")
     assert not phone.state.pinned
 
 
-def test_a_leftover_is_found_even_when_the_phones_note_is_gone(switch_on: SwitchOn, reach: Reach) -> None:
+def test_a_leftover_is_found_even_when_the_phones_journal_is_gone(
+    switch_on: SwitchOn, reach: Reach, real: None
+) -> None:
     phone = switch_on()
-    die(phone, "SIGKILL")
+    die(phone, "SIGKILL", real=True)
     target = reach(phone)
-    target.link.script("rm -rf /data/local/tmp/*", doing="losing the note")
+    target.link.script("rm -rf /data/local/tmp/*", doing="losing the journal")
 
     target.open()
 
-    assert target.swept == "fixed-performance mode and stay-awake"
+    assert target.swept == ("fixed-performance mode", "stay-awake")
 
 
 def test_a_phone_in_use_by_another_session_is_left_alone(switch_on: SwitchOn, reach: Reach) -> None:
@@ -216,19 +239,176 @@ def test_two_simulated_phones_of_one_family_are_two_phones(switch_on: SwitchOn, 
         child.kill()
 
     assert one.own_serial == other.own_serial
-    assert target.swept is None
+    assert target.swept == ()
     assert other.state.pinned
 
 
-def test_another_computers_changes_are_told_and_left(switch_on: SwitchOn, reach: Reach) -> None:
+def test_what_another_computer_left_is_undone_and_reported(switch_on: SwitchOn, reach: Reach) -> None:
+    phone = switch_on(mishap="left-by-another")
+    target = reach(phone, pin_clocks="off")
+
+    context = target.look()
+
+    assert target.swept == ("fixed-performance mode", "stay-awake")
+    assert "an earlier session had left fixed-performance mode and stay-awake; undone" in target.notices[0]
+    assert not phone.state.pinned
+    assert context.pinned is False
+    target.close()
+    assert phone.state.settings[STAY_ON] == "0"
+
+
+def test_a_session_of_another_computer_that_measures_now_is_left_alone(
+    switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phone = switch_on()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("pytest_devperf.target.android.journal.this_host", lambda: "0123456789ab")
+        other = reach(phone, pin_clocks="on")
+        other.open()
+
+    with pytest.raises(UsageError, match="is being measured by another computer's session"):
+        reach(phone).open()
+    with pytest.raises(UsageError, match="is being measured by another computer's session"):
+        reach(phone).restore()
+
+    assert phone.state.pinned
+    assert other.look().pinned is True
+
+
+def test_clocks_held_by_nobody_known_are_let_go_of_and_reported(switch_on: SwitchOn, reach: Reach) -> None:
+    phone = switch_on()
+    phone.change(pinned=True)  # by a session whose journal is gone
+
+    target = reach(phone, pin_clocks="on")
+
+    assert target.look().pinned is True
+    assert target.swept == ("fixed-performance mode",)
+    target.close()
+    assert not phone.state.pinned
+
+
+@pytest.mark.parametrize("mishap", ["cap-lifts", "pinning-slips"])
+def test_a_cap_that_lifts_or_slips_by_itself_is_no_pin(switch_on: SwitchOn, reach: Reach, mishap: str) -> None:
+    phone = switch_on(mishap=mishap)
+    target = reach(phone, pin_clocks="auto")
+
+    assert target.look().pinned is False
+    assert re.search("does nothing|lets go of its clocks by itself", target.notices[0])
+    assert not phone.state.pinned
+
+
+@pytest.mark.parametrize("mishap", ["refuses-restoring", "ignores-restoring"])
+def test_what_the_phone_does_not_undo_stays_noted_and_is_never_measured_over(
+    switch_on: SwitchOn, reach: Reach, mishap: str
+) -> None:
+    phone = switch_on(mishap=mishap)
+    first = reach(phone, pin_clocks="on")
+    first.open()
+
+    with pytest.raises(TargetError, match=r"still has fixed-performance mode .* and stay-awake \(the setting"):
+        first.close()
+    with pytest.raises(UsageError, match=r"still has fixed-performance mode .*an earlier session left it so"):
+        reach(phone, pin_clocks="off").open()
+
+    assert phone.state.pinned
+    phone.mend()
+    again = reach(phone, pin_clocks="off")
+    again.open()
+    assert again.swept == ("fixed-performance mode", "stay-awake")
+    assert not phone.state.pinned
+
+
+def test_a_phone_whose_link_dropped_is_claimed_anew(switch_on: SwitchOn, reach: Reach) -> None:
+    phone = switch_on()
+    target = reach(phone, pin_clocks="on")
+    target.open()
+    phone.leave(0.5)
+    with target.start(Command(argv=("true",)), 0):
+        pass
+
+    with pytest.raises(UsageError, match="is being measured by this session"):
+        reach(phone).open()
+
+    assert phone.state.pinned
+
+
+def test_a_phone_that_was_taken_over_meanwhile_is_not_measured_on(switch_on: SwitchOn, reach: Reach) -> None:
+    phone = switch_on()
+    target = reach(phone, pin_clocks="on")
+    target.open()
+    phone.leave(0.5)
+    other = reach(phone)
+    other.open()
+
+    with pytest.raises(TargetError, match="was taken over by"):
+        target.start(Command(argv=("true",)), 0)
+
+    target.close()
+    assert other.look().pinned is False
+
+
+def test_a_screen_setting_that_cannot_be_read_is_left_alone(
+    switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_devperf.target.android.restore.STAY_ON", "x; echo no such table")
+    monkeypatch.setattr("pytest_devperf.target.android.hold.STAY_ON", "x; echo no such table")
+    phone = switch_on()
+    target = reach(phone)
+    target.open()
+
+    assert "does not show whether its screen stays on" in target.notices[0]
+    assert STAY_ON not in phone.state.settings
+
+
+def test_a_data_folder_that_cannot_be_written_is_said_before_anything_is_changed(
+    switch_on: SwitchOn, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real: None
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file"))
+    phone = switch_on()
+
+    with pytest.raises(UsageError, match=rf"cannot write .*name another one in {FOLDER_VARIABLE}"):
+        reach(phone, pin_clocks="on").open()
+
+    assert not phone.state.pinned
+    assert STAY_ON not in phone.state.settings
+
+
+def test_folders_of_killed_sessions_are_removed_at_the_next_start(switch_on: SwitchOn, reach: Reach) -> None:
     target = reach(switch_on())
-    foreign = "pinned=true\nhost=0123456789ab\npid=1\n"
-    target.link.script(f"mkdir -p {ROOT}; printf %s '{foreign}' > {ON_PHONE}", doing="preparing")
+    partial = f"{STORE}/{'a' * 64}.0123abcd.part"
+    target.link.script(
+        f"mkdir -p {ROOT}/0123abcd/deep {ROOT}/theirs {STORE}; touch {ROOT}/0123abcd/deep/file {partial}",
+        doing="preparing",
+    )
 
     target.open()
 
-    assert target.swept is None
-    assert "devperf unpin" in (target.pin_words or "")
+    assert target.swept == ("2 working folders",)
+    left = target.link.script(f"ls {ROOT} {STORE}", doing="looking").output.split()
+    assert "0123abcd" not in left
+    assert "theirs" in left
+    assert not any(name.endswith(".part") for name in left)
+
+
+def test_the_store_on_the_phone_is_bounded_and_what_stays_is_said(
+    switch_on: SwitchOn, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = reach(switch_on())
+    target.open()
+    for name in ("old", "new"):
+        (tmp_path / name).write_text(name)
+        place = Place(target.link)
+        place.open()
+        place.put({name: tmp_path / name})
+        place.close()
+    digest = hashlib.sha256(b"old").hexdigest()
+    target.link.script(f"touch -t 202001010000 {STORE}/{digest}", doing="ageing")
+
+    target.close()
+
+    assert target.link.script(f"ls {STORE}", doing="looking").output.split() == [hashlib.sha256(b"new").hexdigest()]
+    assert "keeps 1 pushed file (0.0 MiB) for 7 days" in (target.farewell or "")
 
 
 def test_unpin_undoes_whatever_was_left(switch_on: SwitchOn, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

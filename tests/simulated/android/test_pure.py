@@ -15,20 +15,22 @@ from pytest_devperf.sensor.power import PowerReading
 from pytest_devperf.sensor.thermal import ThermalReading
 from pytest_devperf.target.android.adb import STATES, Attached, choose, demand
 from pytest_devperf.target.android.identity import hash_unit
+from pytest_devperf.target.android.journal import Changes, format_changes, mine, parse_changes
+from pytest_devperf.target.android.lease import Holder
+from pytest_devperf.target.android.limits import Limits, hold
 from pytest_devperf.target.android.look import SCRIPT, Seen, Start, parse_look, start_of, throttles
-from pytest_devperf.target.android.note import Note, format_note, mine, parse_note
-from pytest_devperf.target.android.pin import why_not_pinned
+from pytest_devperf.target.android.pin import judge_pin
 from pytest_devperf.target.android.script import parse_end
 from pytest_devperf.target.cpus import parse_cpus
 
 
-def seen(max_khz: int | None, status: int | None = 0) -> Seen:
+def seen(max_khz: int | None, status: int | None = 0, least: int = 300) -> Seen:
     return Seen(
         thermal=ThermalReading(state="unknown" if status is None else "value", status=status),
         battery=BatteryReading(state="unknown"),
         clocks=ClockReading(state="unknown")
         if max_khz is None
-        else ClockReading(state="value", max_khz={"policy0": max_khz}),
+        else ClockReading(state="value", min_khz={"policy0": least}, max_khz={"policy0": max_khz}),
         power=PowerReading(state="unknown"),
     )
 
@@ -37,7 +39,9 @@ def phone(serial: str = "A1", state: str = "device", model: str = "Pixel_8") -> 
     return Attached(serial=serial, state=state, model=model)
 
 
-@pytest.mark.parametrize("module", ["affinity", "script", "identity", "look", "note", "place"])
+@pytest.mark.parametrize(
+    "module", ["affinity", "script", "identity", "journal", "lease", "limits", "look", "place", "file_store"]
+)
 def test_examples_in_docstrings_hold(module: str) -> None:
     result = doctest.testmod(importlib.import_module(f"pytest_devperf.target.android.{module}"))
 
@@ -79,11 +83,57 @@ def test_a_processors_cooling_device_that_does_more_than_at_the_start_is_throttl
     assert throttles(look(value), start_of(look(begun))) is verdict
 
 
-def test_a_cap_counts_as_pinned_only_where_heat_does_not_explain_it() -> None:
-    assert why_not_pinned(seen(2000), seen(1500), "X") is None
-    assert "does nothing" in (why_not_pinned(seen(2000), seen(2000), "X") or "")
-    assert "throttles" in (why_not_pinned(seen(2000), seen(1500, status=2), "X") or "")
-    assert "does not show its clocks" in (why_not_pinned(seen(None), seen(None), "X") or "")
+def held(before: Seen, first: Seen, second: Seen) -> bool:
+    return bool(judge_pin(before, first, second, "X").held)
+
+
+def why_not(before: Seen, first: Seen, second: Seen) -> str:
+    return judge_pin(before, first, second, "X").why_not or ""
+
+
+def test_clocks_are_held_by_a_cap_that_appeared_and_stayed() -> None:
+    assert held(seen(2000), seen(1500), seen(1500))
+    assert "does nothing" in why_not(seen(2000), seen(2000), seen(2000))
+    assert "does nothing" in why_not(seen(1500), seen(2000), seen(2000))
+    assert "lets go" in why_not(seen(2000), seen(1500), seen(2000))
+    assert "does not show its clocks" in why_not(seen(None), seen(None), seen(None))
+
+
+def test_clocks_are_held_by_a_floor_that_rose_to_the_cap_even_where_the_cap_rose_too() -> None:
+    fixed, boosted = seen(1800, least=1800), seen(1800, least=900)
+
+    assert held(seen(1200), fixed, fixed)
+    assert not held(seen(1200), boosted, boosted)
+
+
+@pytest.mark.parametrize("warm", range(3))
+def test_a_cap_that_heat_may_explain_is_no_proof_whichever_look_was_warm(warm: int) -> None:
+    looks = [seen(khz, status=2 if index == warm else 0) for index, khz in enumerate((2000, 1500, 1500))]
+
+    assert "throttles" in why_not(*looks)
+
+
+def test_a_cooling_device_that_works_harder_explains_a_cap_without_a_status() -> None:
+    busy = ThermalReading(state="value", status=0, cooling={"thermal-cpufreq-0": 3})
+    idle = ThermalReading(state="value", status=0, cooling={"thermal-cpufreq-0": 0})
+    looks = [replace(seen(khz), thermal=thermal) for khz, thermal in ((2000, idle), (1500, busy), (1500, busy))]
+
+    assert "throttles" in why_not(*looks)
+
+
+@pytest.mark.parametrize(
+    ("now", "verdict"),
+    [
+        (Limits(1500, 1500), True),
+        (Limits(1200, 1200), True),  # pressed down by heat, floor and cap together
+        (Limits(300, 1800), False),
+        (Limits(300, 1500), False),
+        (Limits(300, 1200), False),  # an idle default below what was held
+    ],
+)
+def test_held_limits_count_as_let_go_once_the_cap_rises_or_the_floor_falls_away(now: Limits, verdict: bool) -> None:
+    assert hold({"policy0": Limits(1500, 1500)}, {"policy0": now}) is verdict
+    assert hold({"policy0": Limits(1500, 1500)}, {}) is None
 
 
 def test_a_look_that_was_cut_off_is_none() -> None:
@@ -117,17 +167,29 @@ def test_no_phone_at_all_says_how_to_attach_one() -> None:
         demand(())
 
 
-@pytest.mark.parametrize("note", [Note(), mine(pinned=True, stay_on="null"), mine(pinned=False, stay_on="7")])
-def test_a_note_survives_being_written(note: Note) -> None:
-    assert parse_note(format_note(note).replace("\n", "\r\n")) == note
+HOLDER = Holder(pid=12, start_ticks=3456, boot="0f1c-2")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        Changes(),
+        mine(HOLDER, pinned=False, stay_on="7"),
+        replace(mine(HOLDER, pinned=True, stay_on="null"), held={"policy0": Limits(300, 1500)}),
+        replace(mine(replace(HOLDER, boot=""), pinned=True, stay_on=None), host="0123456789ab"),
+    ],
+)
+def test_a_journal_survives_being_written(changes: Changes) -> None:
+    assert parse_changes(format_changes(changes).replace("\n", "\r\n")) == changes
 
 
 @pytest.mark.parametrize("value", ["7; reboot", "$(reboot)", "-1", "12345"])
-def test_a_note_cannot_bring_a_command(value: str) -> None:
-    note = parse_note(f"pinned=false\nstay_on={value}\n")
+@pytest.mark.parametrize("key", ["stay_on", "holder", "held", "pid"])
+def test_a_journal_cannot_bring_a_command(key: str, value: str) -> None:
+    changes = parse_changes(f"pinned=false\n{key}={value}\n")
 
-    assert note is not None
-    assert note.stay_on is None
+    assert changes is not None
+    assert changes == Changes(pid=changes.pid)
 
 
 def test_an_end_that_was_cut_off_is_none() -> None:

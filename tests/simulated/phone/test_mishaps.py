@@ -10,7 +10,7 @@ from waiting import until
 
 from pytest_devperf.simphone import MISHAPS, PERSONALITIES, AdbServer, SimPhone
 from pytest_devperf.simphone.life import Life
-from pytest_devperf.target.android.note import ON_PHONE, parse_note, this_host
+from pytest_devperf.target.android.journal import ON_PHONE, parse_changes, this_host
 
 # adbutils leaves its socket to the garbage collector where it raises.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -202,15 +202,14 @@ def test_what_cannot_be_restored_stays_changed_until_the_phone_is_mended(
     assert (phone.state.pinned, phone.state.settings[f"global/{STAY_ON}"]) == (False, "0")
 
 
-def test_a_leftover_of_another_computer_is_a_pin_and_a_note(switch_on, open_device):
+def test_a_leftover_of_another_computer_is_a_pin_and_a_journal(switch_on, open_device):
     phone = switch_on(mishap="left-by-another")
 
-    note = parse_note(open_device(phone).shell(f"cat {ON_PHONE}"))
+    journal = parse_changes(open_device(phone).shell(f"cat {ON_PHONE}"))
 
     assert phone.state.pinned
-    assert note.pinned
-    assert not note.in_use
-    assert note.host not in {this_host(), ""}
+    assert journal.pinned
+    assert journal.host not in {this_host(), ""}
 
 
 @pytest.mark.parametrize("personality", PERSONALITIES)
