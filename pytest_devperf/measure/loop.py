@@ -192,6 +192,8 @@ def take_round(runner: Runner, job: Job, index: int, *, use_anchor: bool) -> Rou
         slept=seen.slept,
         throttled=seen.throttled,
         temp_c=seen.temp_c,
+        cpu_pct=seen.cpu_pct,
+        used_ram_mb=seen.used_ram_mb,
         also=seen.also,
         values=seen.values,
     )

@@ -28,6 +28,10 @@ class Round:
     slept: bool = False
     throttled: bool | None = None
     temp_c: float | None = None
+    cpu_pct: float | None = None
+    """CPU used by everything on the device, of all cores."""
+    used_ram_mb: float | None = None
+    """Most memory in use on the device."""
     also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Further series in ns by name."""
     values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from pytest_devperf.plugin.fresh import HERE, Environment, Found, last_words, ru
 from pytest_devperf.plugin.judge import in_turns
 from pytest_devperf.plugin.ledger import SOLO_STARTS, Entry
 from pytest_devperf.plugin.outcome import rebuild
-from pytest_devperf.plugin.passes import Passes, cool_down, solo_stage
+from pytest_devperf.plugin.passes import Passes, solo_stage
 from pytest_devperf.plugin.probe import probe
 from pytest_devperf.plugin.side import compare_sides, with_old_side
 from pytest_devperf.plugin.turns import NEW, OLD, run_pair
@@ -141,8 +141,8 @@ class Sides(Passes):
         """One pair of process starts; a case after one that killed its interpreter is left for another pair."""
         assert entries[0].target is not None
         self._shows.stage(f"pair {pair + 1} of {max(entry.processes for entry in entries)}", len(entries))
-        self._waited = cool_down(entries[0].target, entries[0].case.plan, self._places.clock, self._shows.cooling)
-        prerun = self._places.prerun()
+        self._waited = self._cooler.before_pass(entries[0].target, entries[0].case.plan)
+        prerun = self._places.prerun(entries[0].target)
         found = run_pair(self._config, entries, pair=pair, old=old, on_event=self._shows.event)
         unlucky = any(_fell(each) for side in found.found.values() for each in side.values())
         for entry in entries:

@@ -25,7 +25,7 @@ from pytest_devperf.record.measurement import (
     with_confirmation,
 )
 from pytest_devperf.record.record import DeviceRecord, Measurement, Outcome, Record, SkippedMethod, WorkloadRecord
-from pytest_devperf.sensor.summary import summarise
+from pytest_devperf.sensor.summary import chain_looks, summarise
 
 if TYPE_CHECKING:
     import pytest
@@ -63,7 +63,7 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
         outcome=outcome,
         workload=_workload(first),
         run_context=summarise(
-            [look for start in entry.starts for look in start.looks],
+            chain_looks(start.looks for start in entry.starts),
             _rounds(entry.starts),
             prerun=next((start.prerun for start in entry.starts if start.prerun is not None), None),
         ),

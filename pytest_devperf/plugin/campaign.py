@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -14,16 +15,18 @@ from pytest_devperf.plugin.baseline import Baselines
 from pytest_devperf.plugin.cases import case_of, plan_of
 from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.collected import Collected
+from pytest_devperf.plugin.cooler import Cooler
 from pytest_devperf.plugin.gate import Gate
 from pytest_devperf.plugin.hosting import Wish, adopted
 from pytest_devperf.plugin.judge import compare_record, conclude, make_record, with_comparison
 from pytest_devperf.plugin.keep import Keeper
+from pytest_devperf.plugin.kind import is_this_machine
 from pytest_devperf.plugin.ledger import Entry, FirstOrders, Ledger
 from pytest_devperf.plugin.marker import is_case
 from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.outcome import log, status_of
 from pytest_devperf.plugin.passes import Passes, is_pending, note_wait
-from pytest_devperf.plugin.place import HOST, Places, prefixes_of
+from pytest_devperf.plugin.place import Places, prefixes_of
 from pytest_devperf.plugin.ready import (
     ReadyPhones,
     only_looks,
@@ -65,8 +68,16 @@ class Campaign:
         self._prerun: Context | None = None
         self.collected = Collected(config)
         self.gate = Gate(options, self.plan.suite, self.ledger, self.collected, self.keeper)
-        self._ready = ReadyPhones(places, self.screen.cooling)
         self._said: set[str] = set()
+
+    @cached_property
+    def _cooler(self) -> Cooler:
+        """Lets devices cool; made late, since the session's clock may be a plugin's or a simulated phone's."""
+        return Cooler(self.places.clock, self.screen.cooling)
+
+    @cached_property
+    def _ready(self) -> ReadyPhones:
+        return ReadyPhones(self.places, self._cooler)
 
     # -- before anything is measured --------------------------------------------------------------
 
@@ -122,7 +133,8 @@ class Campaign:
             nth = count[key] = count.get(key, -1) + 1
             self.ledger.add(self.entry(item, nth, case))
         self.screen.plan()
-        self._prerun = self.places.prerun()
+        host = self.places.session_target()
+        self._prerun = self.places.prerun(host) if is_this_machine(host) else None
 
     def plan_words(self) -> str:
         """Describe how much of the selected cases is measured."""
@@ -163,8 +175,8 @@ class Campaign:
         entry.target = meter.target
         entry.probes = meter.probes
         if entry.target is not None:
-            if entry.target.device.kind == HOST:
-                meter.start.prerun = self._prerun  # this machine's load says nothing about another device
+            here = is_this_machine(entry.target)
+            meter.start.prerun = self._prerun if here else self._ready.prerun(entry.target)
             self._say_wait(note_wait(meter.start, self._ready.waited(entry.target)))
         entry.starts.append(meter.start)
         if meter.hosted:
@@ -218,7 +230,7 @@ class Campaign:
             prefixes=prefixes_of(self.config),
             use_anchor=not self.options.no_anchor,
             on_round=self.screen.tick,
-            on_cooling=self.screen.cooling,
+            cool_again=partial(self._cooler.again, entry=entry),
         )
         if not self.hosts_apps:
             return meter
@@ -261,6 +273,7 @@ class Campaign:
             seed=self.seed,
             judge=self.judge,
             shows=self.screen,
+            cooler=self._cooler,
             say=self._say_wait,
         )
 

@@ -84,6 +84,7 @@ def fight(meter: Meter, name: str, old: Workload, new: Workload) -> Any:  # noqa
     if share.process == 0:
         share = replace(share, rounds=ROUNDS_EACH, total_rounds=PAIRS * ROUNDS_EACH, processes=PAIRS, fixed=False)
     with target.start(old, meter.orders.process) as before, target.start(new, meter.orders.process) as after:
+        meter.note_software(after)
         stretches = run_turns(
             Sides(old=before, new=after),
             replace(share, inner_loops=None if share.process == 0 else share.inner_loops),

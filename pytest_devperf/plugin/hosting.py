@@ -135,6 +135,7 @@ def start_of(report: CaseReport, app: App, around: CaseStart, *, process: int, r
         facts=facts,
         env=dict(around.env),
         looks=list(around.looks),
+        prerun=around.prerun,
         device=around.device,
     )
 

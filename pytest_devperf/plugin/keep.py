@@ -26,7 +26,7 @@ from pytest_devperf.record.caution import refusing
 from pytest_devperf.record.codec import encode, settings_of
 from pytest_devperf.record.record import DeviceRecord, Document, Record, Run
 from pytest_devperf.report.report import Report, Saved
-from pytest_devperf.sensor.summary import summarise
+from pytest_devperf.sensor.summary import chain_looks, summarise
 from pytest_devperf.store.commit import read_commit
 from pytest_devperf.store.generation import save_run
 from pytest_devperf.store.writing import write_file
@@ -288,7 +288,7 @@ def _context(entries: Sequence[Entry]) -> RunContext:
     """Surroundings of a whole run: from its first case's first look to its last case's last."""
     starts = [start for entry in entries for start in entry.starts]
     context = summarise(
-        sorted((look for start in starts for look in start.looks), key=lambda look: look.at_ns),
+        sorted(chain_looks(start.looks for start in starts), key=lambda look: look.at_ns),
         [taken for start in starts for timed in start.timed for taken in timed.stretch.rounds],
         prerun=next((start.prerun for start in starts if start.prerun is not None), None),
     )

@@ -61,6 +61,8 @@ class Entry:
     record: Record | None = None
     comparison: Comparison | None = None
     duration_s: float = 0.0
+    retake_wait_s: float = 0.0
+    """Time waited so far before rounds that were taken again."""
 
     @property
     def nodeid(self) -> str:

@@ -22,7 +22,6 @@ from pytest_devperf.case.fingerprint import (
 from pytest_devperf.case.plan import MIN_ITERATIONS
 from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.measure.cooldown import Cooling, cool, parse_cooldown
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Round, Share, Stretch
 from pytest_devperf.metric import (
@@ -43,7 +42,7 @@ from pytest_devperf.plugin.loaded import LOAD_CYCLES, Loaded, load_values, memor
 from pytest_devperf.plugin.start import CaseStart, Few, Orders, Timed
 from pytest_devperf.sensor.energy import energy_mj
 from pytest_devperf.sensor.instrument import read_instrument
-from pytest_devperf.target.target import Answering, Clock, Memory, Runner, Survey, Surveying, Target
+from pytest_devperf.target.target import Answering, Clock, Describing, Memory, Runner, Survey, Surveying, Target
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.hosting import Wish
@@ -79,7 +78,7 @@ class Meter:
         prefixes: Mapping[str, str],
         use_anchor: bool = True,
         on_round: OnRound | None = None,
-        on_cooling: Callable[[Cooling], None] | None = None,
+        cool_again: Callable[[Target], bool] | None = None,
     ) -> None:
         self.case = case
         self.orders = orders
@@ -91,7 +90,7 @@ class Meter:
         self._prefixes = prefixes
         self._use_anchor = use_anchor
         self._report_round = on_round
-        self._report_cooling = on_cooling
+        self._cool_again = cool_again
         self._loaded: Loaded | None = None
         self.wish: Wish | None = None
         """What is asked of an app's launch beside the plan; None: this session measures no apps."""
@@ -332,6 +331,7 @@ class Meter:
 
     def _spend(self, runner: Runner, metric: Metric, workload: Workload) -> None:
         """Do with a runner what this start is for: rounds, memory, or both."""
+        self.note_software(runner)
         if self._takes_rounds:
             self._new(metric.name)
             self.probes.append(Probe(metric=metric, workload=workload))
@@ -344,6 +344,11 @@ class Meter:
             runner.run(MIN_ITERATIONS, 1)
         elif self.case.memory:
             self._keep_memory(runner.memory(MIN_ITERATIONS))
+
+    def note_software(self, runner: Runner) -> None:
+        """Write down the software that runs a workload, where only its runner knows it."""
+        if isinstance(runner, Describing):
+            self.start.env.update(runner.env)
 
     def _run(self, runner: Runner, share: Share) -> Stretch:
         return run_start(
@@ -359,20 +364,9 @@ class Meter:
 
     def _redo(self, round_: Round) -> bool:
         """Take a round again that a phone throttled in, once it has cooled down."""
-        if not round_.throttled or self._target is None:
+        if not round_.throttled or self._target is None or self._cool_again is None:
             return False
-        plan = self.case.plan
-        for step in cool(
-            self._target.look,
-            self._clock,
-            mode=parse_cooldown(plan.cooldown),
-            kind=self._target.device.kind,
-            floor_s=plan.cooldown_floor,
-            ceiling_s=plan.cooldown_max,
-        ):
-            if self._report_cooling is not None:
-                self._report_cooling(step)
-        return True
+        return self._cool_again(self._target)
 
     def _on_round(self, round_: Round) -> None:
         if self._target is not None and is_this_machine(self._target):

@@ -13,9 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.measure.cooldown import cool, parse_cooldown
 from pytest_devperf.plugin.fresh import Found, last_words, run_pass
 from pytest_devperf.plugin.hosting import Hosted, Wish, check_reported, groups_of, reports_of, start_of
+from pytest_devperf.plugin.kind import is_this_machine
 from pytest_devperf.plugin.ledger import Entry, HandedOrders
 from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.outcome import fail, is_strict_xpass, rebuild, replace_by
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from pytest_devperf.measure.cooldown import Cooling
     from pytest_devperf.measure.round import Round
     from pytest_devperf.plugin.chosen import Options
+    from pytest_devperf.plugin.cooler import Cooler
     from pytest_devperf.plugin.place import Places
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.target.target import Clock, Target
+    from pytest_devperf.target.target import Target
     from pytest_devperf.target.wire import CaseReport
 
 CONFIRM_COOLDOWN_S = 10.0
@@ -73,7 +74,7 @@ class Shows(Protocol):
 class Passes:
     """Runs what is left to run after start 1."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the session's parts, each with one meaning
         self,
         config: pytest.Config,
         options: Options,
@@ -82,6 +83,7 @@ class Passes:
         seed: int,
         judge: Judge,
         shows: Shows,
+        cooler: Cooler,
         say: Callable[[str | None], None],
     ) -> None:
         self._config = config
@@ -90,6 +92,7 @@ class Passes:
         self._seed = seed
         self._judge = judge
         self._shows = shows
+        self._cooler = cooler
         self._say = say
         self._waited: Cooling | None = None
         """How the latest wait ended."""
@@ -147,23 +150,38 @@ class Passes:
         """One process start of several cases."""
         for target, members in _by_target(entries):
             self._shows.stage(stage, len(members))
-            self._waited = cool_down(target, members[0].case.plan, self._places.clock, self._shows.cooling)
-            prerun = self._places.prerun() if _is_host(target) and role == "rounds" else None
-            seed = self._seed + process
-            if _is_host(target):
-                found = run_pass(
-                    self._config, members, process=process, role=role, seed=seed, on_event=self._shows.event
-                )
+            try:
+                prerun = self._wait_for(target, members[0].case.plan, role)
+            except DevperfError as error:
                 for entry in members:
-                    self._take(entry, found[entry.index], process, prerun)
+                    self._fail(entry, error.what, error.next_step)
+                continue
+            if is_this_machine(target):
+                self._launch(members, process, role, prerun)
             else:
-                order = list(members)
-                random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
-                for entry in order:
-                    if not isinstance(entry, Hosted):
-                        self._drive(entry, process, role)
-                for group in groups_of(order):
-                    self._drive_app(group, process)
+                self._drive_all(members, process, role, prerun)
+
+    def _wait_for(self, target: Target, plan: Plan, role: Role) -> Context | None:
+        """Let a device cool, and watch what it is busy with before rounds."""
+        self._waited = self._cooler.before_pass(target, plan)
+        return self._places.prerun(target) if role == "rounds" else None
+
+    def _launch(self, entries: Sequence[Entry], process: int, role: Role, prerun: Context | None) -> None:
+        """Run a start of several cases in a fresh interpreter."""
+        seed = self._seed + process
+        found = run_pass(self._config, entries, process=process, role=role, seed=seed, on_event=self._shows.event)
+        for entry in entries:
+            self._take(entry, found[entry.index], process, prerun)
+
+    def _drive_all(self, entries: Sequence[Entry], process: int, role: Role, prerun: Context | None) -> None:
+        """Give several cases a start on a target that starts processes of its own, in shuffled order."""
+        order = list(entries)
+        random.Random(self._seed + process).shuffle(order)  # noqa: S311 - an order, not a secret
+        for entry in order:
+            if not isinstance(entry, Hosted):
+                self._drive(entry, process, role, prerun)
+        for group in groups_of(order):
+            self._drive_app(group, process, prerun)
 
     def _take(self, entry: Entry, found: Found, process: int, prerun: Context | None) -> None:
         """Take what a fresh interpreter found into the ledger."""
@@ -192,7 +210,7 @@ class Passes:
             found.start.prerun = prerun
             self._keep(entry, lambda: entry.keep(found.start))  # type: ignore[arg-type] # not None here
 
-    def _drive(self, entry: Entry, process: int, role: Role) -> None:
+    def _drive(self, entry: Entry, process: int, role: Role, prerun: Context | None) -> None:
         """Give a case a start on a target that starts processes of its own."""
         assert entry.target is not None
         target = entry.target
@@ -204,11 +222,12 @@ class Passes:
             prefixes=prefixes_of(self._config),
             use_anchor=not self._options.no_anchor,
             on_round=self._shows.tick,
-            on_cooling=self._shows.cooling,
+            cool_again=partial(self._cooler.again, entry=entry),
         )
         self._shows.measuring(entry)
 
         def measure() -> None:
+            meter.start.prerun = prerun
             meter.start.looks.append(target.look())
             self._say(note_wait(meter.start, self._waited))
             for probe in entry.probes:
@@ -218,7 +237,7 @@ class Passes:
 
         self._keep(entry, measure)
 
-    def _drive_app(self, group: Sequence[Hosted], process: int) -> None:
+    def _drive_app(self, group: Sequence[Hosted], process: int, prerun: Context | None) -> None:
         """Launch an app once more, for those of its cases that are still pending."""
         first = group[0]
         assert first.target is not None
@@ -228,6 +247,7 @@ class Passes:
             done=tuple(name for name in first.siblings if name not in wanted), build=False, tell=self._shows.tell
         )
         around = CaseStart(process=process, role="rounds", device=target.device, facts=first.host.starts[0].facts)
+        around.prerun = prerun
         reports: dict[str, CaseReport] = {}
         problem: DevperfError | None = None
         try:
@@ -274,21 +294,6 @@ def solo_stage(entry: Entry, solo: int) -> str:
     return f"load and memory, start {solo + 1} of {entry.solo_starts}"
 
 
-def cool_down(target: Target, plan: Plan, clock: Clock, on_step: Callable[[Cooling], None]) -> Cooling | None:
-    """Wait until a device has cooled down as the plan asks; returns how the wait ended."""
-    last = None
-    for last in cool(
-        target.look,
-        clock,
-        mode=parse_cooldown(plan.cooldown),
-        floor_s=plan.cooldown_floor,
-        ceiling_s=plan.cooldown_max,
-        kind=target.device.kind,
-    ):
-        on_step(last)
-    return last
-
-
 def note_wait(start: CaseStart, waited: Cooling | None) -> str | None:
     """Keep with a start that the wait before it did not find what it waited for; returns the words."""
     words = wait_words(waited)
@@ -303,7 +308,3 @@ def _by_target(entries: Iterable[Entry]) -> list[tuple[Target, list[Entry]]]:
         assert entry.target is not None
         groups.setdefault(id(entry.target), (entry.target, []))[1].append(entry)
     return list(groups.values())
-
-
-def _is_host(target: Target) -> bool:
-    return target.device.kind == "host"

@@ -31,7 +31,7 @@ from pytest_devperf.report import as_text
 from pytest_devperf.report.header import settings_line
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.sensor.summary import summarise
+from pytest_devperf.sensor.summary import chain_looks, summarise
 from pytest_devperf.target.device import Device
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def _sent(entry: Entry) -> SentCase:
         policy=entry.policy,
         logged=entry.logged,
         record=entry.record,
-        looks=[look for start in entry.starts for look in start.looks],
+        looks=chain_looks(start.looks for start in entry.starts),
         prerun=next((start.prerun for start in entry.starts), None),
         unsupported=entry.starts[0].unsupported if entry.starts else None,
     )

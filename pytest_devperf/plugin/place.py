@@ -17,8 +17,10 @@ import pytest
 from pytest_devperf.case.workload import Call, Workload
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.chosen import Options
+from pytest_devperf.plugin.kind import is_this_machine
 from pytest_devperf.plugin.origin import HANDOVER
 from pytest_devperf.plugin.sensors import with_sensors
+from pytest_devperf.target.target import IdleWatching
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
@@ -215,9 +217,15 @@ class Places:
         """Look at this machine's sensors."""
         return self._sensors().look(self.clock.now_ns())
 
-    def prerun(self) -> Context:
-        """Watch this machine idle for a moment before a pass."""
-        return self._sensors().prerun(self.clock)
+    def prerun(self, target: Target) -> Context | None:
+        """Watch a device idle for a moment before a pass; None if it cannot tell what it is busy with.
+
+        Raises:
+            TargetError: It went away.
+        """
+        if is_this_machine(target):
+            return self._sensors().prerun(self.clock)
+        return target.watch_idle() if isinstance(target, IdleWatching) else None
 
     def _sensors(self) -> Machine:
         if self._machine is None:

@@ -9,7 +9,6 @@ import pytest
 
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.kind import is_phone
-from pytest_devperf.plugin.passes import cool_down
 from pytest_devperf.plugin.place import Pinning, Places
 from pytest_devperf.plugin.selection import location_of
 from pytest_devperf.sensor.instrument import read_instrument
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from pytest_devperf.measure.cooldown import Cooling
     from pytest_devperf.plugin.baseline import Baselines
     from pytest_devperf.plugin.chosen import Options
+    from pytest_devperf.plugin.cooler import Cooler
+    from pytest_devperf.sensor.context import Context
     from pytest_devperf.target.target import Target
 
 
@@ -89,14 +90,19 @@ def _named(item: pytest.Item) -> str:
 class ReadyPhones:
     """Phones that were pinned and cooled before their first case."""
 
-    def __init__(self, places: Places, on_step: Callable[[Cooling], None]) -> None:
+    def __init__(self, places: Places, cooler: Cooler) -> None:
         self._places = places
-        self._on_step = on_step
+        self._cooler = cooler
         self._cooled: dict[int, Cooling | None] = {}
+        self._preruns: dict[int, Context | None] = {}
 
     def waited(self, target: Target) -> Cooling | None:
         """Tell how the wait for a phone to cool ended; None where there was none."""
         return self._cooled.get(id(target))
+
+    def prerun(self, target: Target) -> Context | None:
+        """Hand over what a phone was busy with before its first case; None if that is not known."""
+        return self._preruns.get(id(target))
 
     def chooser(self, case: Case, baselines: Baselines) -> Callable[[Workload], Target]:
         """Choose a case's device; a phone is pinned and cool before the first case on it."""
@@ -108,7 +114,8 @@ class ReadyPhones:
                 settle_pin(target, baselines)
                 target.look()
                 self._places.note_state(target)
-                self._cooled[id(target)] = cool_down(target, case.plan, self._places.clock, self._on_step)
+                self._cooled[id(target)] = self._cooler.before_pass(target, case.plan)
+                self._preruns[id(target)] = self._places.prerun(target)
             return target
 
         return choose_ready

@@ -10,6 +10,8 @@ import pytest
 
 from pytest_devperf.english import counted
 from pytest_devperf.plugin.assemble import device_record
+from pytest_devperf.plugin.cooler import bounds_words
+from pytest_devperf.plugin.kind import is_phone
 from pytest_devperf.plugin.outcome import painter
 from pytest_devperf.plugin.place import Pinning
 from pytest_devperf.plugin.stdout import words_for
@@ -86,7 +88,10 @@ class Screen:
         cases = counted(len(campaign.ledger.entries), "case")
         what = f"{cases} compared with {baseline}" if baseline else cases
         words = [what, campaign.plan_words(), *order_words(settings_of(campaign.plan))]
-        for line in self._fitted([printable(f"devperf plan: {', '.join(words)}")]):
+        lines = [printable(f"devperf plan: {', '.join(words)}")]
+        if any(map(is_phone, campaign.places.opened)):
+            lines.append(f"devperf waits: {bounds_words(campaign.plan)}")
+        for line in self._fitted(lines):
             reporter.write_line(line)
 
     def _fitted(self, lines: Iterable[str]) -> list[str]:

@@ -72,7 +72,7 @@ class Context:
     """CPU used by everything since the last look, of all cores."""
     free_ram_mb: float | None = None
     used_ram_mb: float | None = None
-    """Resident memory of the measuring process."""
+    """Memory in use: of the measuring process on a host, of the whole device on a phone."""
     pressure_cpu_pct: float | None = None
     """Share of the last 10 s in which some task waited for a CPU (PSI)."""
     adapter_util_pct: float | None = None

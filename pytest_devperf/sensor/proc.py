@@ -38,6 +38,12 @@ def parse_free_ram_mb(text: str) -> float | None:
     return None if size_bytes is None else size_bytes / 1e6
 
 
+def parse_used_ram_mb(text: str) -> float | None:
+    """Read the memory that is not available for programs, from `/proc/meminfo` in MB (10^6 bytes)."""
+    total_bytes, free_bytes = parse_status_bytes(text, "MemTotal"), parse_status_bytes(text, "MemAvailable")
+    return None if total_bytes is None or free_bytes is None else (total_bytes - free_bytes) / 1e6
+
+
 def parse_pressure_pct(text: str) -> float | None:
     """Read the `some avg10` of `/proc/pressure/cpu`: percent of the last 10 s in which a task waited.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Protocol
 
@@ -36,6 +37,29 @@ class RoundFacts(Protocol):
     def temp_c(self) -> float | None:
         """Highest temperature."""
         ...
+
+    @property
+    def cpu_pct(self) -> float | None:
+        """CPU used by everything on the device, where its looks do not tell it."""
+        ...
+
+    @property
+    def used_ram_mb(self) -> float | None:
+        """Most memory in use on the device, where its looks do not tell it."""
+        ...
+
+
+def chain_looks(starts: Iterable[Sequence[Context]]) -> list[Context]:
+    """Put the looks of process starts behind one another.
+
+    What the first look of a start says of use covers the time before it, a wait for a phone to cool perhaps, so it is
+    left out.
+    """
+    chained: list[Context] = []
+    for looks in starts:
+        first = [replace(look, cpu_pct=None, adapter_util_pct=None, pressure_cpu_pct=None) for look in looks[:1]]
+        chained += [*first, *looks[1:]]
+    return chained
 
 
 def summarise(looks: Sequence[Context], rounds: Sequence[RoundFacts] = (), *, prerun: Context | None) -> RunContext:
@@ -117,11 +141,12 @@ def _power_state(looks: Sequence[Context]) -> str | None:
 
 def _during(looks: Sequence[Context], rounds: Sequence[RoundFacts]) -> During:
     # The first look's rates are of the time before the run.
-    cpu = [look.cpu_pct for look in looks[1:] if look.cpu_pct is not None]
+    seen = [*(look.cpu_pct for look in looks[1:]), *(each.cpu_pct for each in rounds)]
+    cpu = [percent for percent in seen if percent is not None]
     return During(
         mean_cpu_pct=sum(cpu) / len(cpu) if cpu else None,
         peak_cpu_pct=max(cpu, default=None),
-        peak_ram_mb=_most(look.used_ram_mb for look in looks),
+        peak_ram_mb=_most([*(look.used_ram_mb for look in looks), *(each.used_ram_mb for each in rounds)]),
         adapter_util_pct=_most(look.adapter_util_pct for look in looks[1:]),
         device_mem_local_mb=_most(look.device_mem_local_mb for look in looks),
         device_mem_shared_mb=_most(look.device_mem_shared_mb for look in looks),

@@ -100,6 +100,10 @@ class Witness:
     """Whether the device throttled meanwhile."""
     temp_c: float | None = None
     """Highest temperature meanwhile."""
+    cpu_pct: float | None = None
+    """CPU used by everything on the device since the look before, of all cores; None where looks tell it."""
+    used_ram_mb: float | None = None
+    """Most memory in use on the device meanwhile; None where looks tell it."""
     also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Further series in ns that the same run gave, by name (a tool that prints several)."""
     values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
@@ -122,6 +126,14 @@ class Answering(Protocol):
     def result(self) -> Any:  # noqa: ANN401 - whatever the workload returns
         """Hand over the result: the first unrecorded call's, or a model's last outputs by name."""
         ...
+
+
+@runtime_checkable
+class Describing(Protocol):
+    """A runner that knows the software its workload runs with once that is up."""
+
+    env: Mapping[str, str | None]
+    """`sdk` and the like, as a survey names them."""
 
 
 @runtime_checkable
@@ -171,6 +183,19 @@ class Surveying(Protocol):
 
     def survey(self, workload: Model) -> Survey:
         """Read the model's own schema."""
+        ...
+
+
+@runtime_checkable
+class IdleWatching(Protocol):
+    """A target that can tell what else it is busy with while nothing is measured."""
+
+    def watch_idle(self) -> Context:
+        """Read the sensors; `cpu_pct` is what everything used for a moment in which nothing was measured.
+
+        Raises:
+            TargetError: The device went away.
+        """
         ...
 
 

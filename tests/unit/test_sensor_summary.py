@@ -6,7 +6,7 @@ import pytest
 
 from pytest_devperf.measure.round import Round
 from pytest_devperf.sensor.context import Context, RunContext
-from pytest_devperf.sensor.summary import summarise, throttled_between, waited_percent
+from pytest_devperf.sensor.summary import chain_looks, summarise, throttled_between, waited_percent
 
 
 def look(at_ns: int = 0, **fields: object) -> Context:
@@ -141,3 +141,25 @@ def test_one_faked_look_fakes_the_run_and_notes_come_once() -> None:
 
     assert context.faked
     assert context.notes == ("no zone", "no skin")
+
+
+def test_what_the_first_look_of_each_start_says_of_use_is_of_the_time_before_it() -> None:
+    starts = [
+        [look(cpu_pct=90.0, temp_c=30.0), look(cpu_pct=10.0)],
+        [look(cpu_pct=80.0, pressure_cpu_pct=50.0), look(cpu_pct=20.0)],
+    ]
+
+    context = summarise(chain_looks(starts), prerun=None)
+
+    assert context.during.mean_cpu_pct == 15.0
+    assert context.during.peak_cpu_pct == 20.0
+    assert context.during.pressure_cpu_pct is None
+    assert context.temp_start_c == 30.0
+
+
+def test_use_that_rounds_tell_counts_like_that_of_looks() -> None:
+    rounds = [Round(process=0, samples_ns=(1.0,), cpu_pct=30.0, used_ram_mb=700.0)]
+
+    during = summarise([look(), look(cpu_pct=10.0, used_ram_mb=500.0)], rounds, prerun=None).during
+
+    assert (during.mean_cpu_pct, during.peak_cpu_pct, during.peak_ram_mb) == (20.0, 30.0, 700.0)

@@ -15,7 +15,9 @@ SLEPT_NS = 1_000_000
 Time = Annotated[float, msgspec.Meta(ge=SHORTEST_NS, le=LONGEST_NS)]
 Span = Annotated[int, msgspec.Meta(ge=0, le=int(LONGEST_NS))]
 Size = Annotated[int, msgspec.Meta(ge=0, le=MOST_BYTES)]
-Khz = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+Sampled = Annotated[int, msgspec.Meta(ge=0, le=10**10)]
+"""kHz of a clock, or KiB of memory: up to 10 TiB."""
+
 ProcessId = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
 Dimension = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
 Name = Annotated[str, msgspec.Meta(max_length=1000)]
@@ -29,10 +31,10 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """A file of sysfs that was sampled, and the least number in it."""
+    """A file that was sampled, and the least number in it."""
 
     name: Name
-    least: Khz
+    least: Sampled
 
 
 class Output(msgspec.Struct, frozen=True):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
+from pytest_devperf.target.android.extremes import Surround
 from pytest_devperf.target.android.link import Link, best_effort
 from pytest_devperf.target.android.model import ANCHORS, ANCHORS_AFTER
 from pytest_devperf.target.android.place import Place
@@ -28,9 +30,6 @@ LOGGING = frozenset({"executor_runner", "benchmark_model"})
 
 LOG_PAUSES_S = (0.0, 0.2, 0.5)
 """Waits before each look into the log: the phone's log daemon may be a moment behind a program that has ended."""
-
-Surround = Callable[[Mapping[str, int]], Witness]
-"""Tells what surrounded a run, from the lowest cap of each policy meanwhile."""
 
 
 class CommandRunner:
@@ -85,12 +84,10 @@ class CommandRunner:
         self._anchors = list(ended.anchors_ns)
         self._wanted = False
         self.load_ns = None if output.load_ns is None else round(output.load_ns)
-        seen = self._surround(ended.caps_khz)
-        self._witness = Witness(
+        self._witness = replace(
+            self._surround(ended.extremes),
             cpu_ns=ended.cpu_ns,
             wall_ns=wall_ns,
-            throttled=seen.throttled,
-            temp_c=seen.temp_c,
             also=output.series_ns,
             values=values_of(output),
         )

@@ -11,22 +11,35 @@ from pytest_devperf.sensor.battery import BatteryReading, parse_battery
 from pytest_devperf.sensor.clock import CLOCK_SCRIPT, ClockReading, capped, parse_clocks
 from pytest_devperf.sensor.context import Context, CpuSet
 from pytest_devperf.sensor.cpus import format_cpu_list, parse_allowed
+from pytest_devperf.sensor.load import CpuTimes
 from pytest_devperf.sensor.power import PowerReading, parse_power
-from pytest_devperf.sensor.proc import parse_cpu_times, parse_free_ram_mb
+from pytest_devperf.sensor.proc import parse_cpu_times, parse_free_ram_mb, parse_used_ram_mb
 from pytest_devperf.sensor.thermal import ThermalReading, parse_thermalservice
 from pytest_devperf.sensor.zone import ZONE_SCRIPT, parse_zones
 
+READ_LOAD = 'read -r line </proc/stat; echo "$line"'
+"""Prints the line `cpu`; the shell reads it itself, without a process."""
+
 PROBES: Mapping[str, str] = {
+    "load": READ_LOAD,
     "thermal": "dumpsys thermalservice",
     "battery": "dumpsys battery",
     "clocks": CLOCK_SCRIPT,
     "zones": ZONE_SCRIPT,
     "power": "dumpsys power | grep -E 'mWakefulness=|mSettingBatterySaverEnabled=|mLowPowerModeEnabled='",
-    "memory": "cat /proc/meminfo",
-    "load": "head -n 1 /proc/stat",
+    "memory": "grep -E '^Mem(Total|Available):' /proc/meminfo",
     "cpus": "grep Cpus_allowed_list /proc/self/status",
+    "load_after": READ_LOAD,
 }
-"""Name -> shell text. Of `dumpsys power` only three lines travel: the whole is 100 KB."""
+"""Name -> shell text. Of `dumpsys power` only three lines travel: the whole is 100 KB. The CPU times are read first and
+last, so that a look's own work counts for no interval between two looks.
+"""
+
+MIN_TICKS = 10
+"""Fewest clock ticks of all CPUs that make a percentage: one tick (10 ms) is then a tenth."""
+
+IDLE_SAMPLE_S = 0.5
+"""Length of the idle sample before a run: 400 ticks on eight CPUs."""
 
 PROCESSORS = re.compile(r"cpu|gpu|npu|tpu|cluster|\b(big|mid|little)\b|isolate", re.IGNORECASE)
 """Names of cooling devices that act on processors (kernel drivers/thermal: cpufreq_cooling, devfreq_cooling; Qualcomm's
@@ -43,21 +56,29 @@ class Seen:
     power: PowerReading
     zones_c: Mapping[str, float] = field(default_factory=dict)
     free_ram_mb: float | None = None
-    busy: tuple[int, int] | None = None
-    """Busy and all ticks of all CPUs since boot."""
+    used_ram_mb: float | None = None
+    load: CpuTimes | None = None
+    """CPU times when the look began."""
+    load_after: CpuTimes | None = None
+    """CPU times when it ended."""
+    idle: CpuTimes | None = None
+    """CPU times at the beginning of an idle sample that ended as the look began."""
     cpus: tuple[int, ...] | None = None
     """CPUs that a workload may use; None if they are not known."""
 
 
 SCRIPT = format_batch(PROBES)
 
-BRIEF = format_batch({name: PROBES[name] for name in ("thermal", "battery", "clocks")})
-"""What is asked after every round: temperature and throttling alone, half the time of the whole."""
+BRIEF = format_batch({name: PROBES[name] for name in ("load", "thermal", "battery", "clocks", "memory", "load_after")})
+"""What is asked after every round: use, temperature and throttling, half the time of the whole."""
+
+IDLE = format_batch({"idle": f"{READ_LOAD}; sleep {IDLE_SAMPLE_S}", **PROBES})
+"""What is asked before a run: everything, after a moment in which the phone is left alone."""
 
 
 def parse_look(text: str) -> Seen | None:
-    """Take the answer of `SCRIPT` or `BRIEF` apart; None where it was cut off."""
-    batch = split_batch(text, tuple(PROBES))
+    """Take the answer of `SCRIPT`, `BRIEF` or `IDLE` apart; None where it was cut off."""
+    batch = split_batch(text, ("idle", *PROBES))
     return _seen(batch) if batch.complete else None
 
 
@@ -68,26 +89,41 @@ def _seen(batch: Batch) -> Seen:
         clocks=parse_clocks(batch.text("clocks")),
         power=parse_power(batch.text("power")),
         zones_c=parse_zones(batch.text("zones")),
-        free_ram_mb=parse_free_mb(batch.text("memory")),
-        busy=parse_ticks(batch.text("load")),
+        free_ram_mb=_rounded(parse_free_ram_mb(batch.text("memory"))),
+        used_ram_mb=_rounded(parse_used_ram_mb(batch.text("memory"))),
+        load=parse_cpu_times(batch.text("load")),
+        load_after=parse_cpu_times(batch.text("load_after")),
+        idle=parse_cpu_times(batch.text("idle")),
         cpus=parse_allowed(batch.text("cpus")),
     )
 
 
-def parse_free_mb(text: str) -> float | None:
-    """Read `MemAvailable` of `/proc/meminfo`, in MB."""
-    free_mb = parse_free_ram_mb(text)
-    return None if free_mb is None else round(free_mb, 1)
+def used_percent(before: CpuTimes | None, after: CpuTimes | None) -> float | None:
+    """Say how busy all CPUs were between two reads; None if one is missing or too little time passed.
 
-
-def parse_ticks(text: str) -> tuple[int, int] | None:
-    """Read the line `cpu` of `/proc/stat`: busy and all ticks.
-
-    >>> parse_ticks("cpu  10 0 5 80 5 0 0 0 0 0")
-    (15, 100)
+    >>> used_percent(CpuTimes(busy=10, total=100), CpuTimes(busy=40, total=200))
+    30.0
     """
-    times = parse_cpu_times(text)
-    return None if times is None else (times.busy, times.total)
+    if before is None or after is None or after.total - before.total < MIN_TICKS:
+        return None
+    return round(min(100.0, max(0.0, 100 * (after.busy - before.busy) / (after.total - before.total))), 1)
+
+
+def cpu_percent(seen: Seen, before: Seen | None) -> float | None:
+    """Say how busy all CPUs were since the look before, or in the look's idle sample if it has one."""
+    since = seen.idle if seen.idle is not None else before.load_after if before is not None else None
+    return used_percent(since, seen.load)
+
+
+def most_used_mb(seen: Seen, least_free_bytes: int | None) -> float | None:
+    """Say how much memory was in use at most, from the least that was free meanwhile and a look at the end."""
+    if seen.used_ram_mb is None or seen.free_ram_mb is None or least_free_bytes is None:
+        return seen.used_ram_mb
+    return max(seen.used_ram_mb, round(seen.used_ram_mb + seen.free_ram_mb - least_free_bytes / 1e6, 1))
+
+
+def _rounded(size_mb: float | None) -> float | None:
+    return None if size_mb is None else round(size_mb, 1)
 
 
 def deciding_c(seen: Seen) -> float | None:
@@ -188,20 +224,15 @@ def make_context(
         battery_pct=seen.battery.level_pct,
         charge_uah=seen.battery.charge_counter_uah,
         voltage_mv=seen.battery.voltage_mv,
-        cpu_pct=_cpu_pct(seen, before),
+        cpu_pct=cpu_percent(seen, before),
         free_ram_mb=seen.free_ram_mb,
+        used_ram_mb=seen.used_ram_mb,
         faked=faked,
         settled=None if before is None else seen.battery.temp_c != before.battery.temp_c,
         anchor=anchor,
         env=env,
         notes=_notes(seen),
     )
-
-
-def _cpu_pct(seen: Seen, before: Seen | None) -> float | None:
-    if before is None or seen.busy is None or before.busy is None or seen.busy[1] <= before.busy[1]:
-        return None
-    return round(100 * (seen.busy[0] - before.busy[0]) / (seen.busy[1] - before.busy[1]), 1)
 
 
 def _notes(seen: Seen) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, TargetError, Unsupported
 from pytest_devperf.target.android.answers import Answer, parse_answer
+from pytest_devperf.target.android.extremes import Extremes, Surround
 from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.manifest import format_manifest, parse_output, raw_bytes
 from pytest_devperf.target.android.place import Place
@@ -58,11 +60,8 @@ SUFFIXES = (".onnx",)
 Watch = Mapping[str, str]
 """Name -> file of sysfs that is sampled on the phone while rounds run."""
 
-Told = Callable[[Answer], None]
-"""Receives what the runner says of itself as soon as the model is up."""
-
-Surround = Callable[[Answer], Witness]
-"""Tells what surrounded a run, from what the runner sampled meanwhile."""
+FREE, FREE_KIB = "free", "/proc/meminfo#MemAvailable:"
+"""What the runner samples beside the caps: the number behind a key, which counts in KiB (proc(5))."""
 
 
 def check(model: Model) -> tuple[Schema, Feed]:
@@ -87,7 +86,7 @@ def check(model: Model) -> tuple[Schema, Feed]:
     return schema, make_feed(schema.inputs, model.dims, model.inputs)
 
 
-def survey(model: Model, *, version: str | None) -> Survey:
+def survey(model: Model) -> Survey:
     """Tell a model's methods, inputs and hash; nothing runs on the phone for it."""
     schema, feed = check(model)
     return Survey(
@@ -95,7 +94,7 @@ def survey(model: Model, *, version: str | None) -> Survey:
         skipped={} if feed.reason is None else {METHOD: feed.reason},
         inputs=describe_inputs(feed.arrays),
         model_sha256=model_sha256(model.path, schema.external),
-        env={"ep": provider_words(model), "sdk": None if version is None else f"onnxruntime {version}"},
+        env={"ep": provider_words(model)},
     )
 
 
@@ -114,6 +113,9 @@ class ModelRunner:
         self._surround = surround
         self.about = talk.hear(timeout_s=LOAD_S)
         """What the runner said once the model was up: versions, anchor kernel, clock."""
+        version = self.about.version
+        self.env: Mapping[str, str | None] = {"sdk": None if version is None else f"onnxruntime {version}"}
+        """Software that runs it, as the runner found it on the phone."""
         self.load_ns: int | None = self.about.load_ns
         if self.about.load_ns is None or self.about.tick_ns is None:
             raise self._incomplete("the load")
@@ -153,7 +155,14 @@ class ModelRunner:
     def witness(self) -> Witness:
         """Tell what surrounded the latest run; asked again for the same run, the phone is not asked again."""
         if self._witness is None:
-            self._witness = self._surround(self._last)
+            last = self._last
+            self._witness = replace(
+                self._surround(parse_watched(last)),
+                cpu_ns=last.cpu_ns,
+                wall_ns=last.wall_ns,
+                waited_ns=last.waited_ns,
+                slept=last.slept,
+            )
         return self._witness
 
     def memory(self, iterations: int) -> Memory | None:
@@ -194,6 +203,13 @@ class ModelRunner:
         )
 
 
+def parse_watched(answer: Answer) -> Extremes:
+    """Take what the runner sampled while it ran: a cap by policy, and free memory."""
+    least = {each.name: each.least for each in answer.watched}
+    free_kib = least.pop(FREE, None)
+    return Extremes(caps_khz=least, free_bytes=None if free_kib is None else free_kib * 1024)
+
+
 def environment() -> str:
     """Shell words that let a program find the libraries beside it."""
     return "env LD_LIBRARY_PATH=.${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -201,7 +217,7 @@ def environment() -> str:
 
 @contextmanager
 def start_model(
-    model: Model, link: Link, setup: Setup, *, watch: Watch, surround: Surround, told: Told, prefix: str = ""
+    model: Model, link: Link, setup: Setup, *, watch: Watch, surround: Surround, prefix: str = ""
 ) -> Iterator[ModelRunner]:
     """Push a model, load it in a new process on the phone, hand out its runner, take everything away.
 
@@ -211,7 +227,6 @@ def start_model(
         setup: Runner and runtime library for it.
         watch: Files that are sampled while rounds run.
         surround: Tells what surrounded a run.
-        told: Receives versions once it is up.
         prefix: Shell words before the program (`taskset f0`), quoted.
 
     Raises:
@@ -226,12 +241,11 @@ def start_model(
     place.open()
     try:
         _lay_out(model, schema, feed, setup, place)
-        sampled = " ".join(quote(f"{name}={path}") for name, path in watch.items())
+        sampled = " ".join(quote(f"{name}={path}") for name, path in {**watch, FREE: FREE_KIB}.items())
         command = f"{environment()} {prefix} ./{RUNNER} attend {MANIFEST} {sampled}"
         talk = Talk(link, place.folder, command, name=Path(model.path).name)
         try:
             runner = ModelRunner(talk, place, link, surround)
-            told(runner.about)
             yield runner
         finally:
             talk.close()

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Command, Model
-from pytest_devperf.target.android.command import CommandRunner, Surround
+from pytest_devperf.target.android.command import CommandRunner
+from pytest_devperf.target.android.extremes import Surround
 from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.manifest import raw_bytes
 from pytest_devperf.target.android.native import Tool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,8 @@ from pytest_devperf.case.workload import App, Command, Model, Workload
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.android.affinity import format_mask
-from pytest_devperf.target.android.answers import Answer
 from pytest_devperf.target.android.command import start_command
+from pytest_devperf.target.android.extremes import Extremes
 from pytest_devperf.target.android.file_store import ROOT, STORE_DAYS, Kept, prune
 from pytest_devperf.target.android.gear import Gear
 from pytest_devperf.target.android.hold import Hold
@@ -22,16 +22,19 @@ from pytest_devperf.target.android.journal import Journal
 from pytest_devperf.target.android.link import Link, best_effort
 from pytest_devperf.target.android.look import (
     BRIEF,
+    IDLE,
     SCRIPT,
     Seen,
     Start,
+    cpu_percent,
     deciding_c,
     make_context,
+    most_used_mb,
     parse_look,
     start_of,
     throttles,
 )
-from pytest_devperf.target.android.model import provider_words, start_model, survey
+from pytest_devperf.target.android.model import start_model, survey
 from pytest_devperf.target.android.native_feed import is_native, survey_native, tool_of
 from pytest_devperf.target.android.native_model import start_native
 from pytest_devperf.target.clock import SystemClock
@@ -215,10 +218,16 @@ class AndroidTarget:
 
     def look(self) -> Context:
         """Read the sensors, in one round trip."""
+        return self._context(SCRIPT)
+
+    def watch_idle(self) -> Context:
+        """Read the sensors after a moment in which the phone is left alone; `cpu_pct` is what it used then."""
+        return self._context(IDLE)
+
+    def _context(self, script: str) -> Context:
         self.open()
         before = self._before
-        seen = self.see()
-        self._before = seen
+        seen = self._before = self._ask(script)
         context = make_context(
             seen,
             at_ns=self._clock.now_ns(),
@@ -235,13 +244,16 @@ class AndroidTarget:
         """Read the sensors and keep each one's own reading.
 
         Args:
-            brief: Read only what tells temperature and throttling.
+            brief: Read only use, temperature and throttling.
 
         Raises:
             TargetError: It went away, or its answer was cut off twice.
         """
+        return self._ask(BRIEF if brief else SCRIPT)
+
+    def _ask(self, script: str) -> Seen:
         for _ in range(2):  # a cut answer is asked for once more
-            seen = parse_look(self._link.script(BRIEF if brief else SCRIPT, doing="reading its sensors").output)
+            seen = parse_look(self._link.script(script, doing="reading its sensors").output)
             if seen is not None:
                 return seen if self._cpus is None else replace(seen, cpus=self._cpus)
         raise TargetError(f"{self.device.name} cut its answer off while reading its sensors", "try another cable")
@@ -257,7 +269,6 @@ class AndroidTarget:
         if isinstance(workload, Model) and is_native(workload):
             self._claim()
             tool = self.gear.tool(tool_of(workload))
-            self._env |= survey_native(workload, tool).env
             return start_native(
                 workload,
                 self._link,
@@ -265,13 +276,12 @@ class AndroidTarget:
                 runner=self.gear.anchor_runner(),
                 prefix=self._prefix,
                 policies=tuple(self._start.max_khz),
-                surround=self._witness,
+                surround=self._surround,
             )
         if isinstance(workload, Model):
             setup = self.gear.setup()
             self._claim()
             self.gear.learn(setup)
-            self._env["ep"] = provider_words(workload)
             return start_model(
                 workload,
                 self._link,
@@ -279,7 +289,6 @@ class AndroidTarget:
                 watch={policy: f"{POLICY_FOLDER}/{policy}/scaling_max_freq" for policy in self._start.max_khz},
                 surround=self._surround,
                 prefix=self._prefix,
-                told=self._told,
             )
         if isinstance(workload, Command):
             self._claim()
@@ -290,7 +299,7 @@ class AndroidTarget:
                 runner=self.gear.anchor_runner(),
                 prefix=self._prefix,
                 policies=tuple(self._start.max_khz),
-                surround=self._witness,
+                surround=self._surround,
             )
         kind = "a Python call runs on the host alone" if not isinstance(workload, App) else "an app hosts its own cases"
         raise Unsupported(f"{kind}, not on {self.device.name}", "measure it with --devperf-target=host")
@@ -325,8 +334,7 @@ class AndroidTarget:
         """
         if is_native(workload):
             return survey_native(workload, self.gear.tool(tool_of(workload)))
-        version = self._env["sdk"]
-        return survey(workload, version=None if version is None else version.removeprefix("onnxruntime "))
+        return survey(workload)
 
     # -- below -----------------------------------------------------------------------------------
 
@@ -348,22 +356,14 @@ class AndroidTarget:
             return None
         return parse_cpus(affinity, clusters(self._identity), self.device.cores)
 
-    def _told(self, about: Answer) -> None:
-        self._env["sdk"] = None if about.version is None else f"onnxruntime {about.version}"
-
-    def _surround(self, answer: Answer) -> Witness:
-        seen = self._witness({each.name: each.least for each in answer.watched})
+    def _surround(self, extremes: Extremes) -> Witness:
+        """Describe what surrounded a run: by what was sampled during it, and by a look right after it."""
+        before = self._before
+        seen = self._before = self.see(brief=True)
+        lower = any(khz < self._start.max_khz.get(policy, khz) for policy, khz in extremes.caps_khz.items())
         return Witness(
-            cpu_ns=answer.cpu_ns,
-            wall_ns=answer.wall_ns,
-            waited_ns=answer.waited_ns,
-            slept=answer.slept,
-            throttled=seen.throttled,
-            temp_c=seen.temp_c,
+            throttled=True if lower else throttles(seen, self._start),
+            temp_c=deciding_c(seen),
+            cpu_pct=cpu_percent(seen, before),
+            used_ram_mb=most_used_mb(seen, extremes.free_bytes),
         )
-
-    def _witness(self, caps_khz: Mapping[str, int]) -> Witness:
-        """Tell whether it throttled: by the lowest caps during the run, and by what it says right after it."""
-        seen = self.see(brief=True)
-        lower = any(khz < self._start.max_khz.get(policy, khz) for policy, khz in caps_khz.items())
-        return Witness(throttled=True if lower else throttles(seen, self._start), temp_c=deciding_c(seen))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from shlex import quote
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
 from pytest_devperf.metric import is_duration_ns
+from pytest_devperf.target.android.extremes import Extremes
 from pytest_devperf.target.android.setup import RUNNER
 from pytest_devperf.target.pushed import pushed_name
 from pytest_devperf.untrusted import parse_json
 
-OUT, ERR, CAPS = ".devperf-out", ".devperf-err", ".devperf-caps"
+OUT, ERR, SAMPLED = ".devperf-out", ".devperf-err", ".devperf-sampled"
 """Files in the working folder: what the program prints stays on the phone until it has ended."""
 
 SPENT = r"([0-9]{1,9})m[ \t]*([0-9]{1,9}(?:\.[0-9]{0,9})?)s"
@@ -41,7 +42,7 @@ class Ended:
 
     returncode: int
     cpu_ns: int | None = None
-    caps_khz: Mapping[str, int] = field(default_factory=dict)
+    extremes: Extremes = field(default_factory=Extremes)
     peak_bytes: int | None = None
     pid: int | None = None
     """Process id the program had: the phone's log tells by it who wrote a line."""
@@ -93,7 +94,7 @@ def format_start(
         f"cd {folder} || exit 1",
         "echo $$",
         "DEVPERF_HERE=$PWD",
-        f"rm -f {OUT} {ERR} {CAPS}",
+        f"rm -f {OUT} {ERR} {SAMPLED}",
         _sampler(policies),
         f"( {here}exec {program} ) >{OUT} 2>{ERR} </dev/null &",
         "child=$!",
@@ -102,7 +103,7 @@ def format_start(
         "wait $child; code=$?",
         'echo; echo "@@times"; times',
         "kill $sampler 2>/dev/null",
-        f'echo "@@caps"; cat {CAPS} 2>/dev/null',
+        f'echo "@@sampled"; cat {SAMPLED} 2>/dev/null',
         'echo "@@peak $peak"',
         'echo "@@pid $child"',
         f'echo "@@anchors"; ./{RUNNER} anchor {anchors}' if anchors else "",
@@ -112,16 +113,18 @@ def format_start(
 
 
 def _sampler(policies: Sequence[str]) -> str:
-    """Keep the lowest cap of each policy in a file; the shell reads by itself, only `sleep` is a process."""
-    if not policies:
-        return "sampler="
-    reads = "\n".join(
+    """Keep the lowest caps and free memory in a file; the shell reads by itself, only `sleep` is a process."""
+    caps = "\n".join(
         f"if {{ read -r v < /sys/devices/system/cpu/cpufreq/{policy}/scaling_max_freq; }} 2>/dev/null; then\n"
         f'  [ -z "${policy}" ] && {policy}=$v; [ "$v" -lt "${policy}" ] && {policy}=$v; fi'
         for policy in policies
     )
-    told = " ".join(f"{policy} ${policy}" for policy in policies)
-    loop = f"while kill -0 $$; do\n{reads}\necho {told} >{CAPS}; sleep {SAMPLE_S}; done"
+    free = (
+        'while read -r k v u; do if [ "$k" = MemAvailable: ]; then\n'
+        '  [ -z "$free" ] && free=$v; [ "$v" -lt "$free" ] && free=$v; break; fi; done </proc/meminfo'
+    )
+    told = " ".join(f"{name} ${name}" for name in (*policies, "free"))
+    loop = f"while kill -0 $$; do\n{caps}\n{free}\necho {told} >{SAMPLED}; sleep {SAMPLE_S}; done"
     return f"( {loop} ) </dev/null >/dev/null 2>&1 &\nsampler=$!"
 
 
@@ -141,15 +144,21 @@ def parse_end(text: str) -> Ended | None:
         return None
     peak = re.search(r"^@@peak ([0-9]{1,15})$", text, re.MULTILINE)
     pid = re.search(r"^@@pid ([0-9]{1,10})$", text, re.MULTILINE)
-    caps = re.search(r"^@@caps\n((?:policy[0-9]{1,4} [0-9]{0,9} ?)+)$", text, re.MULTILINE)
+    sampled = re.search(r"^@@sampled\n((?:(?:policy[0-9]{1,4}|free) [0-9]{0,12} ?)+)$", text, re.MULTILINE)
     return Ended(
         returncode=int(found[1]),
         cpu_ns=parse_times(text),
-        caps_khz={name: int(khz) for name, khz in re.findall(r"(policy[0-9]+) ([0-9]+)", caps[1])} if caps else {},
+        extremes=_parse_extremes(sampled[1]) if sampled else Extremes(),
         peak_bytes=int(peak[1]) * 1024 if peak else None,
         pid=int(pid[1]) if pid else None,
         anchors_ns=parse_anchors(text.rpartition("@@anchors")[2]) if "@@anchors" in text else (),
     )
+
+
+def _parse_extremes(line: str) -> Extremes:
+    least = {name: int(value) for name, value in re.findall(r"(policy[0-9]+|free) ([0-9]+)", line)}
+    free_kib = least.pop("free", None)
+    return Extremes(caps_khz=least, free_bytes=None if free_kib is None else free_kib * 1024)
 
 
 def parse_times(text: str) -> int | None:

@@ -14,11 +14,22 @@ from pytest_devperf.sensor.clock import ClockReading
 from pytest_devperf.sensor.power import PowerReading
 from pytest_devperf.sensor.thermal import ThermalReading
 from pytest_devperf.target.android.adb import STATES, Attached, choose, demand
+from pytest_devperf.target.android.extremes import Extremes
 from pytest_devperf.target.android.identity import hash_unit
 from pytest_devperf.target.android.journal import Changes, format_changes, mine, parse_changes
 from pytest_devperf.target.android.lease import Holder
 from pytest_devperf.target.android.limits import Limits, hold
-from pytest_devperf.target.android.look import SCRIPT, Seen, Start, parse_look, start_of, throttles
+from pytest_devperf.target.android.look import (
+    IDLE,
+    SCRIPT,
+    Seen,
+    Start,
+    cpu_percent,
+    most_used_mb,
+    parse_look,
+    start_of,
+    throttles,
+)
 from pytest_devperf.target.android.pin import judge_pin
 from pytest_devperf.target.android.script import parse_end
 from pytest_devperf.target.cpus import parse_cpus
@@ -144,7 +155,8 @@ def test_a_look_that_was_cut_off_is_none() -> None:
 
 
 def test_the_look_fits_into_what_the_oldest_phones_take() -> None:
-    assert len(SCRIPT.encode()) < 4096 - 200  # a payload of theirs, and the frame around a script
+    for script in (SCRIPT, IDLE):
+        assert len(script.encode()) < 4096 - 200  # a payload of theirs, and the frame around a script
 
 
 def test_one_phone_is_chosen_and_emulators_are_not() -> None:
@@ -193,15 +205,54 @@ def test_a_journal_cannot_bring_a_command(key: str, value: str) -> None:
 
 
 def test_an_end_that_was_cut_off_is_none() -> None:
-    assert parse_end("5\n@@times\n0m0.00s 0m0.00s\n0m1.00s 0m0.00s\n@@caps\npolicy0 1500 policy4\n@@rc 0") is not None
+    assert (
+        parse_end("5\n@@times\n0m0.00s 0m0.00s\n0m1.00s 0m0.00s\n@@sampled\npolicy0 1500 policy4\n@@rc 0") is not None
+    )
     assert parse_end("5\n@@times\n0m0.00s") is None
 
 
-def test_caps_and_peak_are_read_where_they_are() -> None:
-    ended = parse_end("@@times\nx\ny\n@@caps\npolicy0 1500 policy4 \n@@peak 12\n@@rc 3\n")
+def test_what_was_sampled_and_the_peak_are_read_where_they_are() -> None:
+    ended = parse_end("@@times\nx\ny\n@@sampled\npolicy0 1500 policy4  free 2048\n@@peak 12\n@@rc 3\n")
 
     assert ended is not None
-    assert (ended.caps_khz, ended.peak_bytes, ended.cpu_ns, ended.returncode) == ({"policy0": 1500}, 12288, None, 3)
+    assert ended.extremes == Extremes(caps_khz={"policy0": 1500}, free_bytes=2048 * 1024)
+    assert (ended.peak_bytes, ended.cpu_ns, ended.returncode) == (12288, None, 3)
+
+
+def load_line(busy: int, idle: int) -> str:
+    return f"cpu  {busy} 0 0 {idle} 0 0 0 0 0 0"
+
+
+def look_at(**answers: str) -> Seen:
+    text = "".join(f"@@{name}\n{answer}\n@@rc 0\n" for name, answer in answers.items()) + "@@END\n"
+    parsed = parse_look(text)
+    assert parsed is not None
+    return parsed
+
+
+def test_use_between_two_looks_leaves_out_what_the_looks_themselves_cost() -> None:
+    before = look_at(load=load_line(100, 100), load_after=load_line(180, 120))
+    after = look_at(load=load_line(190, 150), load_after=load_line(300, 160))
+
+    assert cpu_percent(after, before) == 25.0
+    assert cpu_percent(after, None) is None
+
+
+def test_an_idle_sample_counts_for_itself_whatever_was_before() -> None:
+    before = look_at(load_after=load_line(0, 0))
+    after = look_at(idle=load_line(100, 100), load=load_line(104, 296))
+
+    assert cpu_percent(after, before) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("least_free_mb", "used_mb"), [(None, 400.0), (500, 500.0), (700, 400.0)], ids=["unknown", "sampled", "after"]
+)
+def test_most_memory_in_use_is_sampled_or_seen_after_the_run(least_free_mb: int | None, used_mb: float) -> None:
+    look = look_at(memory="MemTotal: 976563 kB\nMemAvailable: 585938 kB")
+
+    least = None if least_free_mb is None else least_free_mb * 10**6
+    assert most_used_mb(look, least) == pytest.approx(used_mb, abs=0.2)
 
 
 def test_a_serial_number_cannot_be_read_from_the_unit() -> None:

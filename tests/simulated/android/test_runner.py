@@ -80,6 +80,41 @@ def test_a_run_gives_a_time_per_iteration_and_what_surrounded_it(folder: Path) -
     assert len(anchors["anchor_ns"]) == 2
 
 
+def test_a_number_behind_a_key_is_sampled_from_a_file_of_many(folder: Path) -> None:
+    (folder / "meminfo").write_text("MemTotal:        800 kB\nMemFree:    1 kB\nMemAvailable:     320 kB\n")
+    watched = ("free=meminfo#MemAvailable:", "none=meminfo#Nothing:", "first=/proc/self/stat#no")
+
+    _, run_ = run(folder, "serve", "manifest.txt", *watched, stdin="run 1 1 0\n")
+
+    assert [(each["name"], each["least"]) for each in run_["watched"]] == [("free", 320)]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
+def test_a_thread_never_waits_longer_for_a_cpu_than_the_round_takes(folder: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    hogs = [subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]) for _ in range(3)]
+    try:
+        commands = "run 1 1 0\n" * 200
+        done = subprocess.run(
+            ["taskset", "-c", str(cpu), f"./{RUNNER}", "serve", "manifest.txt"],
+            cwd=folder,
+            input=commands,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+    _, *rounds = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert len(rounds) == 200
+    assert any(each["waited_ns"] for each in rounds)
+    assert all(each["waited_ns"] <= each["wall_ns"] for each in rounds)
+
+
 def test_the_times_told_follow_a_simulated_phone_slowing_down(folder: Path) -> None:
     slow = folder / "slowdown"
     slow.write_text("1000.0\n")

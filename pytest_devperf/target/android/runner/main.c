@@ -2,8 +2,9 @@
  *
  *     devperf-runner about                        identity: versions, anchor kernel, clock
  *     devperf-runner schema MANIFEST              inputs and outputs of the model
- *     devperf-runner serve MANIFEST [NAME=FILE]…  load, then one command per line of standard input; the files are
- *                                                 small ones of sysfs that are sampled while rounds run:
+ *     devperf-runner serve MANIFEST [NAME=FILE]…  load, then one command per line of standard input; a number of each
+ *                                                 file is sampled while rounds run, its first one or, of FILE#KEY, the
+ *                                                 one behind the key:
  *                                                   warm N · run ITERATIONS LOOPS ANCHORS · anchor N · outputs FOLDER · quit
  *     devperf-runner attend MANIFEST [NAME=FILE]… serve, and end at once when standard input hangs up
  *     devperf-runner memory MANIFEST ITERATIONS   sizes, in a pass of its own
@@ -100,17 +101,18 @@ static void run(int64_t iterations, int64_t loops, int64_t after) {
     double factor = slowdown();
     double *ns = need((size_t)iterations, sizeof *ns);
     watch_reset();
-    int64_t asleep = suspended_ns(), waited = waited_ns();
-    int64_t cpu = process_cpu_ns(), thread = thread_cpu_ns(), begin = wall_ns();
+    /* The wall window encloses that of the wait: a thread that loses its CPU between two reads would else seem to wait
+     * longer than the round took. */
+    int64_t asleep = suspended_ns(), begin = wall_ns(), waited = waited_ns();
+    int64_t cpu = process_cpu_ns(), thread = thread_cpu_ns();
     for (int64_t i = 0; i < iterations; i++) {
         int64_t start = wall_ns();
         for (int64_t k = 0; k < loops; k++) ort_run();
         ns[i] = (double)(wall_ns() - start);
     }
-    int64_t end = wall_ns();
     cpu = process_cpu_ns() - cpu;
     thread = thread_cpu_ns() - thread;
-    int64_t waited_after = waited_ns();
+    int64_t waited_after = waited_ns(), end = wall_ns();
     asleep = suspended_ns() - asleep;
     for (int64_t i = 0; i < iterations; i++) {
         ns[i] = ns[i] / (double)loops * factor;

@@ -22,7 +22,7 @@
 #define MOST_WATCHED 24
 
 struct watched {
-    const char *name, *path;
+    const char *name, *path, *key; /* key: NULL for the first number of the file */
     volatile int64_t least, most, reads;
 };
 
@@ -31,8 +31,8 @@ static int count;
 static pid_t child;
 
 /* Opened anew each time, about 5 us: a file that is replaced (a CPU that comes back online) is then still seen. */
-static int read_number(const char *path, int64_t *value) {
-    char text[32];
+static int read_number(const char *path, const char *key, int64_t *value) {
+    char text[512]; /* MemAvailable is the third line of /proc/meminfo */
     char *end = NULL;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
@@ -40,13 +40,16 @@ static int read_number(const char *path, int64_t *value) {
     close(file);
     if (length <= 0) return 0;
     text[length] = 0;
-    *value = strtoll(text, &end, 10);
-    return end != text;
+    char *number = key == NULL ? text : strstr(text, key);
+    if (number == NULL) return 0;
+    if (key != NULL) number += strlen(key);
+    *value = strtoll(number, &end, 10);
+    return end != number;
 }
 
 static void look(struct watched *one) {
     int64_t value;
-    if (!read_number(one->path, &value)) return;
+    if (!read_number(one->path, one->key, &value)) return;
     if (one->reads == 0 || value < one->least) one->least = value;
     if (one->reads == 0 || value > one->most) one->most = value;
     one->reads++;
@@ -74,8 +77,11 @@ void watch_start(int given, char **watch, int leashed) {
     for (int i = 0; i < given && count < MOST_WATCHED; i++) {
         char *equals = strchr(watch[i], '=');
         if (equals == NULL) continue;
+        char *hash = strchr(equals, '#');
         *equals = 0;
+        if (hash != NULL) *hash = 0;
         watched[count].name = watch[i];
+        watched[count].key = hash == NULL ? NULL : hash + 1;
         watched[count++].path = equals + 1; /* what may not be read stays out of the answer */
     }
     if (count == 0 && !leashed) return;
