@@ -21,7 +21,7 @@ from pytest_devperf.compare.policy import Policy, parse_tolerance
 from pytest_devperf.compare.tally import tally
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.caution import CAUTIONS
-from pytest_devperf.record.record import Record, Run
+from pytest_devperf.record.record import DeviceRecord, Record, Run
 from pytest_devperf.report.as_text import render
 from pytest_devperf.report.report import Report
 from pytest_devperf.store.store import Store
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the plugin's tables and give its exit code."""
     store, policy = store_at(arguments.store), _policy(arguments)
     candidates = [each for word in arguments.to for each in find_runs(word, store)]
-    baselines = [_baselines(arguments.base, store, each.device.fingerprint) for each in candidates]
+    baselines = [_baselines(arguments.base, store, each.device) for each in candidates]
     if not any(baselines):
         raise UsageError(f"{' '.join(arguments.base)} has no case of {_devices(candidates)}", "see devperf list")
     compared = tuple(_compared(each, known, policy) for each, known in zip(candidates, baselines, strict=True))
@@ -85,13 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
     return _code(report, arguments)
 
 
-def _baselines(words: Sequence[str], store: Store, fingerprint: str) -> Mapping[str, Baseline]:
+def _baselines(words: Sequence[str], store: Store, device: DeviceRecord) -> Mapping[str, Baseline]:
     """Find what every case is compared with on a device."""
-    runs = [each for word in words for each in find_baseline(word, store, fingerprint)]
-    own = [each for each in runs if each.device.fingerprint == fingerprint]
+    runs = [each for word in words for each in find_baseline(word, store, device.fingerprint)]
+    own = [each for each in runs if each.device.fingerprint == device.fingerprint]
     if len(words) > 1:  # together they are one generation
         runs = [replace(each, label=" ".join(words), generation=words[0]) for each in own or runs]
-    return index(runs, fingerprint)
+    return index(runs, device.fingerprint, unit=device.unit)
 
 
 def _compared(candidate: Run, baselines: Mapping[str, Baseline], policy: Policy) -> Run:

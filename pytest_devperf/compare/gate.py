@@ -20,6 +20,9 @@ QUOTA_SLACK = 0.01
 CAP_SLACK = 0.01
 """Relative difference of two frequency caps that is none: tables of the same chip round differently."""
 
+UNIT_SHOWN = 6
+"""Digits of a unit's hash that a message shows: enough to tell the phones of one desk apart."""
+
 SOFTWARE = {"os": "os-changed", "python": "runtime-changed", "sdk": "runtime-changed", "driver": "runtime-changed"}
 """Facts of `RunContext.env` that are told where they differ, and the caution of each."""
 
@@ -81,7 +84,7 @@ def check(record: Record, baseline: Baseline, policy: Policy) -> Gate:
     if never is not None:
         return Gate(runs=runs, refusal=never, notes=notes)
     kind = baseline.device.kind
-    cautions = dict(between(record, lead, policy))
+    cautions = {**_other_unit(runs[0].unit, baseline.unit), **dict(between(record, lead, policy))}
     refused = [
         f"{slug} ({record.caution_notes.get(slug, CAUTIONS[slug].words)})"
         for slug in _refused(record.cautions, kind, policy)
@@ -170,6 +173,13 @@ def between(record: Record, before: Record, policy: Policy) -> Iterator[tuple[st
     unknown = [name for name, here, there in _readings(now, then) if (here is None) != (there is None)]
     if unknown:
         yield "unknown-context", f"{', '.join(unknown)} known on one side only"
+
+
+def _other_unit(then: str | None, now: str | None) -> dict[str, str]:
+    """Tell apart two units that count as one device (`--devperf-identity=model`)."""
+    if then is None or now is None or then == now:
+        return {}
+    return {"other-unit": f"unit {then[:UNIT_SHOWN]} in the baseline, {now[:UNIT_SHOWN]} now"}
 
 
 def _clocks(now: RunContext, then: RunContext) -> Iterator[tuple[str, str]]:

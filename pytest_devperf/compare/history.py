@@ -21,6 +21,8 @@ class BaselineRun:
     commit: Commit | None
     settings: Mapping[str, Any]
     record: Record
+    unit: str | None = None
+    """Hash of the unit it was measured on; None: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,8 @@ class Baseline:
     same_device: bool
     """Whether it is the device that is measured now; with another there is never a delta."""
     runs: tuple[BaselineRun, ...]
+    unit: str | None = None
+    """Hash of the unit that is measured now; None: not known."""
     label: str | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Runs that do not serve, with the reason."""
@@ -51,7 +55,9 @@ def gather(runs: Sequence[Run], case_id: str, fingerprint: str) -> Baseline | No
     return index(runs, fingerprint, only=case_id).get(case_id)
 
 
-def index(runs: Sequence[Run], fingerprint: str, *, only: str | None = None) -> Mapping[str, Baseline]:
+def index(
+    runs: Sequence[Run], fingerprint: str, *, unit: str | None = None, only: str | None = None
+) -> Mapping[str, Baseline]:
     """Find the baselines of all cases in one pass over the runs.
 
     Runs of the device count; where there are none, those of the others do, and the baseline says that it is
@@ -60,6 +66,7 @@ def index(runs: Sequence[Run], fingerprint: str, *, only: str | None = None) -> 
     Args:
         runs: Of one label, or of a file; in any order.
         fingerprint: Of the device that is measured now.
+        unit: Hash of the unit that is measured now.
         only: A single case.
 
     Returns:
@@ -81,6 +88,7 @@ def index(runs: Sequence[Run], fingerprint: str, *, only: str | None = None) -> 
                         commit=run.commit,
                         settings=run.settings,
                         record=record,
+                        unit=run.device.unit,
                     )
                 )
     return {
@@ -89,6 +97,7 @@ def index(runs: Sequence[Run], fingerprint: str, *, only: str | None = None) -> 
             device=chosen[0].device,
             same_device=bool(own),
             runs=tuple(kept),
+            unit=unit,
             label=chosen[0].label,
         )
         for case_id, kept in found.items()

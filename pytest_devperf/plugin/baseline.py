@@ -122,7 +122,7 @@ class Baselines:
         document = read_file(path)
         self._runs = list(document.runs)
         for device in devices:
-            self._by_device[device.fingerprint] = index(self._runs, device.fingerprint)
+            self._by_device[device.fingerprint] = index(self._runs, device.fingerprint, unit=device.unit)
         own = {device.fingerprint for device in devices}
         if self._runs and not any(run.device.fingerprint in own for run in self._runs):
             there = ", ".join(sorted({_named(run.device) for run in self._runs}))
@@ -139,7 +139,7 @@ class Baselines:
         for device in devices:
             runs = list(store.runs(device.fingerprint, label, newest=True))
             self._runs.extend(runs)
-            self._by_device[device.fingerprint] = index(runs, device.fingerprint)
+            self._by_device[device.fingerprint] = index(runs, device.fingerprint, unit=device.unit)
         if self._runs or self._options.save == label:
             return
         shelves = store.shelves()
@@ -168,7 +168,7 @@ class Baselines:
             return
         runs = list(store_of(self._config, self._options).runs(device.fingerprint, label, newest=True))
         self._runs.extend(runs)
-        self._by_device[device.fingerprint] = index(runs, device.fingerprint)
+        self._by_device[device.fingerprint] = index(runs, device.fingerprint, unit=device.unit)
 
     def hosted_iterations(self, case_id: str) -> int | None:
         """Find the iterations per round of an app's cases; one launch gives all of them the same."""
@@ -183,11 +183,16 @@ class Baselines:
         )
 
     def pinned(self, device: Device) -> bool | None:
-        """Tell whether a device's clocks were held in its baseline; None where there is none or nobody knows."""
+        """Say whether a device's clocks were held in its baseline; None where there is none or nobody knows."""
+        known = self.pins(device)
+        return any(known) if known else None
+
+    def pins(self, device: Device) -> set[bool]:
+        """Collect how a device's clocks were in its baseline, over all cases of which it is known."""
         self._meet(device)
         runs = (baseline.runs[0].record for baseline in self._by_device.get(device.fingerprint, {}).values())
-        known = {run.run_context.clock_state.pinned for run in runs} - {None}
-        return any(known) if known else None
+        pins = (run.run_context.clock_state.pinned for run in runs)
+        return {pin for pin in pins if pin is not None}
 
     def policy(self, case: Case) -> Policy:
         """What a case's comparison is strict about: command line, then marker, then ini file."""

@@ -26,13 +26,15 @@ from pytest_devperf.plugin.marker import is_case
 from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.outcome import log, status_of
 from pytest_devperf.plugin.passes import Passes, is_pending, note_wait
-from pytest_devperf.plugin.place import Places, prefixes_of
+from pytest_devperf.plugin.place import AUTO, Places, prefixes_of
 from pytest_devperf.plugin.ready import (
     ReadyPhones,
     only_looks,
     open_named_phone,
     refuse_hopeless,
+    refuse_other_pin,
     refuse_twins,
+    refuse_unheld_clocks,
     settle_pin,
 )
 from pytest_devperf.plugin.terminal import Screen
@@ -125,7 +127,8 @@ class Campaign:
         self.settle()
         self.keeper.check()
         refuse_hopeless(self.options, self.baselines)
-        open_named_phone(self.places)
+        self._refuse_clocks()
+        open_named_phone(self.places, self.baselines)
         for item, case in zip(items, cases, strict=True):
             if self.ledger.of(item) is not None:
                 continue  # the very same item once more, from a conftest: it is measured once
@@ -135,6 +138,21 @@ class Campaign:
         self.screen.plan()
         host = self.places.session_target()
         self._prerun = self.places.prerun(host) if is_this_machine(host) else None
+
+    def _refuse_clocks(self) -> None:
+        """Refuse clocks that cannot be held as asked, or as the baseline has them.
+
+        Raises:
+            pytest.UsageError: They cannot.
+        """
+        if self.options.target == AUTO:
+            return  # each case has its own device
+        target = self.places.session_target()
+        try:
+            refuse_unheld_clocks(target, self.plan)
+        except DevperfError as error:
+            raise pytest.UsageError(str(error)) from None
+        refuse_other_pin(self.options, self.plan, self.baselines, [target.device])
 
     def plan_words(self) -> str:
         """Describe how much of the selected cases is measured."""

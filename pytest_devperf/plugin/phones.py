@@ -24,6 +24,7 @@ from pytest_devperf.plugin.campaign import Campaign
 from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.hosting import Hosted
 from pytest_devperf.plugin.ledger import Entry
+from pytest_devperf.plugin.ready import refuse_other_pin
 from pytest_devperf.plugin.start import CaseStart
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import Record, Run
@@ -129,6 +130,7 @@ class Controller(Campaign):
         )
         self.baselines.read()
         self.keeper.check()
+        refuse_other_pin(self.options, self.plan, self.baselines, [phone.device for phone in self.phones])
         self._free = list(self.phones)
 
     def pytest_report_header(self) -> list[str]:

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_devperf.errors import DevperfError
+from pytest_devperf.errors import DevperfError, UsageError
 from pytest_devperf.plugin.kind import is_phone
-from pytest_devperf.plugin.place import Pinning, Places
+from pytest_devperf.plugin.place import Noticing, Pinning, Places
 from pytest_devperf.plugin.selection import location_of
 from pytest_devperf.sensor.instrument import read_instrument
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
+    from pytest_devperf.case.plan import Plan
     from pytest_devperf.case.workload import Workload
     from pytest_devperf.measure.cooldown import Cooling
     from pytest_devperf.plugin.baseline import Baselines
     from pytest_devperf.plugin.chosen import Options
     from pytest_devperf.plugin.cooler import Cooler
     from pytest_devperf.sensor.context import Context
+    from pytest_devperf.target.device import Device
     from pytest_devperf.target.target import Target
 
 
@@ -35,18 +37,56 @@ def settle_pin(target: Target, baselines: Baselines) -> None:
         target.pin_as_baseline(pinned=baselines.pinned(target.device))
 
 
-def open_named_phone(places: Places) -> None:
+def open_named_phone(places: Places, baselines: Baselines) -> None:
     """Open the phone that was named: what stands in its way is said before anything is measured.
 
     Raises:
-        pytest.UsageError: It cannot be used as asked.
+        pytest.UsageError: It cannot be used as asked, or it does not hold its clocks as every baseline has them held.
     """
     target = places.session_target()
-    if is_phone(target):
-        try:
-            target.look()
-        except DevperfError as error:
-            raise pytest.UsageError(str(error)) from None
+    if not is_phone(target):
+        return
+    try:
+        seen = target.look()
+    except DevperfError as error:
+        raise pytest.UsageError(str(error)) from None
+    # Heat passes while the phone is given time to cool; whatever else keeps its clocks free does not.
+    if seen.pinned is False and not seen.throttled and baselines.pins(target.device) == {True}:
+        why = "; ".join(target.notices if isinstance(target, Noticing) else ())
+        raise pytest.UsageError(
+            f"the baseline's clocks were held and {target.device.name}'s are not, so every case would be incomparable"
+            f"{f' ({why})' if why else ''}: save a new baseline with --devperf-pin-clocks=off"
+        )
+
+
+def refuse_unheld_clocks(target: Target, plan: Plan) -> None:
+    """Refuse `--devperf-pin-clocks=on` for a device whose clocks nobody can hold.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if plan.pin_clocks == "on" and not isinstance(target, Pinning):
+        raise UsageError(
+            f"--devperf-pin-clocks=on: the clocks of {target.device.name} cannot be held",
+            "measure on a phone, or with --devperf-pin-clocks=auto",
+        )
+
+
+def refuse_other_pin(options: Options, plan: Plan, baselines: Baselines, devices: Sequence[Device]) -> None:
+    """Refuse a comparison whose clocks are to be held otherwise than in every baseline.
+
+    Raises:
+        pytest.UsageError: No case could be compared.
+    """
+    pins = {pin for device in devices for pin in baselines.pins(device)}
+    if len(pins) != 1 or plan.pin_clocks == "auto" or pins == {plan.pin_clocks == "on"}:
+        return
+    held = "were held" if pins == {True} else "were not held"
+    raise pytest.UsageError(
+        f"--devperf-compare={options.compare}: clocks {held} in the baseline of every case, so with "
+        f"--devperf-pin-clocks={plan.pin_clocks} every case would be incomparable: leave that option out, or save a "
+        "new baseline"
+    )
 
 
 def refuse_hopeless(options: Options, baselines: Baselines) -> None:
@@ -110,6 +150,7 @@ class ReadyPhones:
 
         def choose_ready(workload: Workload) -> Target:
             target = choose(workload)
+            refuse_unheld_clocks(target, case.plan)
             if is_phone(target) and id(target) not in self._cooled:
                 settle_pin(target, baselines)
                 target.look()

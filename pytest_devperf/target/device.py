@@ -26,12 +26,15 @@ class Device:
     abi: str | None = None
     """`x86_64`, `arm64-v8a`, …"""
     unit: str | None = None
-    """Salted hash of the single unit, never its serial number; None where any unit will do."""
+    """Salted hash of the single unit, never its serial number."""
+    by_unit: bool = True
+    """Whether another unit of the same model is another device (`--devperf-identity=unit`)."""
 
     @property
     def fingerprint(self) -> str:
         """Twelve hex digits that are equal for equal facts."""
-        facts = [self.kind, self.manufacturer, self.model, self.soc, self.cores, self.memory_gib, self.abi, self.unit]
+        unit = self.unit if self.by_unit else None
+        facts = [self.kind, self.manufacturer, self.model, self.soc, self.cores, self.memory_gib, self.abi, unit]
         return hashlib.sha256(json.dumps(facts, ensure_ascii=True).encode()).hexdigest()[:12]
 
     @property

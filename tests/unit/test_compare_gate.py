@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 from rule_samples import ANCHOR, PHONE, baseline, few, only, record, timed
@@ -497,3 +499,14 @@ def test_one_metric_that_awaits_makes_its_case_await() -> None:
 def test_a_case_in_which_nothing_was_measured_is_inconclusive() -> None:
     found = compared(record(), record())
     assert (found.verdict, found.reason) == ("inconclusive", "no measured metric is compared")
+
+
+@pytest.mark.parametrize(("then", "told"), [("aaaaaaaa", True), ("bbbbbbbb", False), (None, False)])
+def test_another_unit_of_one_model_is_told_and_compared(then: str | None, told: bool) -> None:
+    saved = baseline(record(SAME))
+    runs = tuple(dataclasses.replace(run, unit=then) for run in saved.runs)
+
+    comparison = compare(record(SAME), dataclasses.replace(saved, runs=runs, unit="bbbbbbbb"), POLICY)
+
+    assert comparison.verdict == "within_noise"
+    assert comparison.cautions.get("other-unit") == ("unit aaaaaa in the baseline, bbbbbb now" if told else None)

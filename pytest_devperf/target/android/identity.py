@@ -82,7 +82,8 @@ def read_identity(link: Link, *, unit: bool = True) -> Identity:
         cores=parse_present(batch.text("cpus")) or sum(len(cpus) for cpus in clocks.cpus.values()) or None,
         memory_gib=parse_memory_gib(batch.text("memory")),
         abi=_abi(properties),
-        unit=hash_unit(batch.text("serial")) if unit else None,
+        unit=hash_unit(batch.text("serial")),
+        by_unit=unit,
     )
     return Identity(
         device=device,

@@ -94,7 +94,7 @@ class AndroidTarget:
         self._prefix = "" if self._cpus is None else f"taskset {format_mask(self._cpus)}"
         self.gear = Gear(self._link, self.device, runner=runner, library=library)
         """What is set up for it to run models with."""
-        self._hold = Hold(self._link, self._clock, Journal(self._link, self._unit()), self.see)
+        self._hold = Hold(self._link, self._clock, Journal(self._link, self._journal_name()), self.see)
         self._open = False
         self._before: Seen | None = None
         self._start = Start()
@@ -343,13 +343,9 @@ class AndroidTarget:
         self.open()
         self._hold.renew()
 
-    def _unit(self) -> str | None:
-        """Name the phone in this machine's copy of its journal; None for a simulated one, which is gone with it."""
-        if self.device.kind == "sim":
-            return None
-        if self.device.unit is not None:
-            return self.device.unit
-        return read_identity(self._link).device.unit
+    def _journal_name(self) -> str | None:
+        """Name this machine's copy of its journal; None for a simulated phone, which is gone with its session."""
+        return None if self.device.kind == "sim" else self.device.unit
 
     def _bound(self, affinity: str | None) -> tuple[int, ...] | None:
         if affinity is None:

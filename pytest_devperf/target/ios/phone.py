@@ -116,7 +116,8 @@ class IosTarget:
             model=phone.model,
             soc=phone.product,
             abi="arm64",
-            unit=hash_unit(phone.identifier) if identity == "unit" else None,
+            unit=hash_unit(phone.identifier),
+            by_unit=identity == "unit",
         )
 
     def look(self) -> Context:

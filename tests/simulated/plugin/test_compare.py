@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -48,14 +49,56 @@ def test_a_comparison_leaves_the_clocks_alone_where_the_baseline_did(tool: Sessi
     assert tool.cases()["test_tool.py::test_tool"]["run_context"]["clock_state"]["pinned"] is False
 
 
-def test_pinned_is_never_compared_with_unpinned_and_the_remedy_is_named(tool: Session) -> None:
-    tool.run("--devperf-save=base", "--devperf-pin-clocks=off")
+@pytest.mark.parametrize(("then", "now", "held"), [("off", "on", "were not held"), ("auto", "off", "were held")])
+def test_clocks_held_otherwise_than_in_every_baseline_end_the_session_before_anything_is_measured(
+    tool: Session, then: str, now: str, held: str
+) -> None:
+    tool.run("--devperf-save=base", f"--devperf-pin-clocks={then}")
 
-    result = tool.run("--devperf-compare=base", "--devperf-pin-clocks=on")
+    result = tool.run("--devperf-compare=base", f"--devperf-pin-clocks={now}")
 
-    assert result.ret == 1
-    flat = " ".join(result.stdout.str().split())
-    assert "clocks were not pinned in the baseline and are pinned now: measure with --devperf-pin-clocks=off" in flat
+    assert result.ret == 4
+    told = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert f"--devperf-compare=base: clocks {held} in the baseline of every case" in told
+    assert f"--devperf-pin-clocks={now}" in told
+    result.assert_outcomes()
+
+
+def test_a_phone_that_does_not_hold_its_clocks_is_not_compared_with_a_pinned_baseline(tool: Session) -> None:
+    tool.run("--devperf-save=base")
+
+    result = tool.run("--devperf-compare=base", target="sim:pixel-tensor:ignores-pinning")
+
+    assert result.ret == 4
+    told = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert "every case would be incomparable (Google Pixel 8 accepts fixed-performance mode and does nothing)" in told
+
+
+def test_clocks_that_nobody_can_hold_are_refused_on_this_machine(tool: Session) -> None:
+    tool.pytester.makepyfile(test_call="def test_call(devperf):\n    devperf(len, [])\n")
+
+    named = tool.run("--devperf-pin-clocks=on", "test_call.py", target="host")
+    chosen = tool.run("--devperf-pin-clocks=on", "test_call.py", target="auto")
+
+    assert named.ret == 4
+    assert "--devperf-pin-clocks=on: the clocks of" in " ".join((named.stdout.str() + named.stderr.str()).split())
+    assert chosen.ret == 1
+    chosen.assert_outcomes(failed=1)
+    assert "measure on a phone, or with --devperf-pin-clocks=auto" in " ".join(chosen.stdout.str().split())
+
+
+def test_another_unit_of_one_model_is_compared_and_said(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_devperf.target.android.identity.hash_unit", lambda _: "a" * 16)
+    tool.run("--devperf-save=base", "--devperf-identity=model")
+    monkeypatch.setattr("pytest_devperf.target.android.identity.hash_unit", lambda _: "b" * 16)
+
+    result = tool.run("--devperf-compare=base", "--devperf-identity=model", "--devperf-json=run.json")
+
+    document = json.loads((tool.path / "run.json").read_text())
+    assert result.ret == 0
+    assert document["runs"][0]["device"]["unit"] == "b" * 16
+    assert "other-unit" in tool.cases()["test_tool.py::test_tool"]["cautions"]
+    assert "caution other-unit: unit aaaaaa in the baseline, bbbbbb now" in result.stdout.str()
 
 
 @pytest.mark.parametrize(
