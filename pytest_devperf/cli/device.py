@@ -7,10 +7,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_devperf.cli.output import complain
 from pytest_devperf.errors import UsageError
 from pytest_devperf.target.clock import SystemClock
 
 if TYPE_CHECKING:
+    from pytest_devperf.target.android.phone import AndroidTarget
     from pytest_devperf.target.target import Clock, Target
 
 
@@ -40,7 +42,6 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
         UsageError: There is no such device.
         TargetError: It went away.
     """
-    from pytest_devperf.target.android.open import open_target
     from pytest_devperf.target.android.phone import AndroidTarget
 
     if spec.partition(":")[0] == "sim":
@@ -52,13 +53,24 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
         stack.callback(target.close)
         return Opened(target=target, clock=phone.clock)
     clock = SystemClock()
-    found = None if spec == "host" else open_target(spec, clock=clock)
+    found = None if spec == "host" else _open_phone(spec, clock)
     if found is not None:
         stack.callback(found.close)
         return Opened(target=found, clock=clock)
     if spec not in {"host", "auto"}:
         raise UsageError(f"--target={spec}: no such device", "use auto, host, android, android:SERIAL or sim")
     return Opened(target=_open_host(clock), clock=clock)
+
+
+def _open_phone(spec: str, clock: Clock) -> AndroidTarget | None:
+    """Open the phone that a spec means; if `auto` can use none of those attached, say so and go to this machine."""
+    from pytest_devperf.target.android.open import NoUsablePhone, open_target
+
+    try:
+        return open_target(spec, clock=clock)
+    except NoUsablePhone as obstacle:
+        complain(f"this machine is used instead of a phone: {obstacle}")
+        return None
 
 
 def _open_host(clock: Clock) -> Target:

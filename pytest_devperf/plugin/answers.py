@@ -67,25 +67,39 @@ def _simulated(config: pytest.Config) -> AndroidTarget | None:
 def _android(config: pytest.Config, spec: str) -> AndroidTarget | None:
     from pytest_devperf.target.android.open import open_target
 
-    target = open_target(spec, **_phone_options(config))
+    target = _shared(config, open_target(spec, **_phone_options(config)))
     if target is not None and not target.gear.runs_models():
-        places_of(config).notes.append(_not_set_up(target, "are skipped"))
+        places_of(config).note(_not_set_up(target, "model cases are skipped"))
     return target
 
 
 def _attached(config: pytest.Config) -> AndroidTarget | None:
-    """The phone that `auto` uses: attached, real and set up."""
-    from pytest_devperf.target.android.open import open_target
+    """The phone that `auto` uses: attached, real and set up; without it the header says where cases go instead."""
+    from pytest_devperf.target.android.open import NoUsablePhone, open_target
 
-    target = open_target(AUTO, **_phone_options(config))
+    try:
+        target = _shared(config, open_target(AUTO, **_phone_options(config)))
+    except NoUsablePhone as obstacle:
+        places_of(config).note(f"model and command cases run on this machine: {obstacle}")
+        return None
     if target is not None and not target.gear.runs_models():
-        places_of(config).notes.append(_not_set_up(target, "run on this machine"))
+        places_of(config).note(_not_set_up(target, "model and command cases run on this machine"))
         return None
     return target
 
 
+def _shared(config: pytest.Config, target: AndroidTarget | None) -> AndroidTarget | None:
+    """Take the target of a phone that the session uses already, under whichever name: a phone is claimed once."""
+    if target is None:
+        return None
+    from pytest_devperf.target.android.phone import AndroidTarget
+
+    known = (each for each in places_of(config).opened if isinstance(each, AndroidTarget))
+    return next((each for each in known if each.link.serial == target.link.serial), target)
+
+
 def _not_set_up(target: AndroidTarget, consequence: str) -> str:
     return (
-        f"{target.device.name} is attached but not set up, so model cases {consequence}: "
+        f"{target.device.name} is attached but not set up, so {consequence}: "
         "run devperf setup-android --library FILE (or --aar FILE) once"
     )

@@ -293,10 +293,10 @@ def _is_simulated(options: Options) -> bool:
 
 def _attached(options: Options, workers: int) -> list[Phone]:
     """Choose real phones: those that adb lists and that can be used."""
-    from pytest_devperf.target.android.adb import list_attached, make_client
+    from pytest_devperf.target.android.adb import list_attached, make_client, serial_of_environment
     from pytest_devperf.target.android.phone import AndroidTarget
 
-    serial = options.target.partition(":")[2]
+    serial = options.target.partition(":")[2] or serial_of_environment()
     attached = list_attached(make_client(None))
     ready = [phone for phone in attached if phone.ready and (not serial or phone.serial == serial)]
     ready = [phone for phone in ready if not phone.emulator] or ready

@@ -162,7 +162,7 @@ class Places:
         except DevperfError as error:
             raise pytest.UsageError(str(error)) from None
         closing: object = target
-        if isinstance(closing, Closing):
+        if isinstance(closing, Closing) and not any(closing is each for each in self._closing):
             self._closing.append(closing)
         return target
 

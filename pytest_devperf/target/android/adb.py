@@ -12,6 +12,9 @@ from typing import Any
 from pytest_devperf.errors import UsageError
 from pytest_devperf.untrusted import parse_whole
 
+SERIAL_VARIABLE = "ANDROID_SERIAL"
+"""Names the phone among several. Source: AOSP, packages/modules/adb/docs/user/adb.1.md."""
+
 DEFAULT_PORT = 5037
 """Port of the adb server (AOSP: packages/modules/adb/adb.h, DEFAULT_ADB_PORT)."""
 
@@ -122,21 +125,28 @@ def may_find_phones(server_port: int | None) -> bool:
     return any(_usb_interface(Path(path).parent) == ADB_INTERFACE for path in interfaces)
 
 
+def serial_of_environment() -> str | None:
+    """Read which phone adb's own variable names, as `adb` does itself; None if it names none."""
+    return os.environ.get(SERIAL_VARIABLE) or None
+
+
 def choose(attached: tuple[Attached, ...], serial: str | None) -> Attached | None:
     """Choose the phone that is meant.
 
     Args:
         attached: What is attached.
-        serial: The one that was asked for; None: whichever there is, never an emulator.
+        serial: The one that was asked for; None: the one that `ANDROID_SERIAL` names, else whichever there is, never
+            an emulator.
 
     Returns:
-        It, or None where nothing was asked for and nothing usable is there.
+        It, or None if nothing was asked for and nothing usable is there.
 
     Raises:
         UsageError: The one that was asked for is not there or not usable, or there are several.
     """
+    serial = serial or serial_of_environment()
     if serial is not None:
-        return _named(attached, serial)
+        return find_named(attached, serial)
     ready = [phone for phone in attached if phone.ready and not phone.emulator]
     if len(ready) > 1:
         raise UsageError(
@@ -171,7 +181,12 @@ def demand(attached: tuple[Attached, ...]) -> Attached:
     )
 
 
-def _named(attached: tuple[Attached, ...], serial: str) -> Attached:
+def find_named(attached: tuple[Attached, ...], serial: str) -> Attached:
+    """Find the phone of a serial number.
+
+    Raises:
+        UsageError: It is not there or cannot be used.
+    """
     for phone in attached:
         if phone.serial != serial:
             continue
@@ -179,7 +194,13 @@ def _named(attached: tuple[Attached, ...], serial: str) -> Attached:
             return phone
         raise UsageError(_trouble(phone))
     there = ", ".join(phone.words for phone in attached) or "none"
-    raise UsageError(f"no phone android:{serial} is attached", f"those attached: {there}")
+    by = f" ({SERIAL_VARIABLE} names it)" if serial == serial_of_environment() else ""
+    raise UsageError(f"no phone android:{serial} is attached{by}", f"those attached: {there}")
+
+
+def troubles(attached: tuple[Attached, ...]) -> list[str]:
+    """Say of every phone that cannot be used why, and what to do about it."""
+    return [_trouble(phone) for phone in attached if not phone.ready and not phone.emulator]
 
 
 def _trouble(phone: Attached) -> str:

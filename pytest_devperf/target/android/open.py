@@ -5,9 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.target.android.adb import choose, demand, list_attached, make_client, may_find_phones
+from pytest_devperf.target.android.adb import (
+    Attached,
+    choose,
+    demand,
+    find_named,
+    list_attached,
+    make_client,
+    may_find_phones,
+    serial_of_environment,
+    troubles,
+)
 from pytest_devperf.target.android.phone import AndroidTarget
 from pytest_devperf.target.target import Clock
+
+
+class NoUsablePhone(UsageError):
+    """What stands in the way of every phone that `auto` might use: no error, as it has another device to go to."""
 
 
 def open_target(  # noqa: PLR0913 - as AndroidTarget
@@ -34,26 +48,23 @@ def open_target(  # noqa: PLR0913 - as AndroidTarget
         library: As there.
 
     Returns:
-        None where the spec means no phone, and for `auto` where none is attached.
+        None if the spec means no phone, and for `auto` if none is attached.
 
     Raises:
+        NoUsablePhone: Phones are attached, or may be, and `auto` can use none of them.
         UsageError: It is not there, cannot be used, or there are several.
         TargetError: It went away.
     """
     kind, _, serial = spec.partition(":")
     if kind not in {"auto", "android"} or (kind == "auto" and serial):
         return None
-    if kind == "auto" and not may_find_phones(server_port):
-        return None
-    try:
-        attached = list_attached(make_client(server_port))
-    except UsageError:
-        if kind == "auto":
+    if kind == "auto":
+        phone = _find(server_port)
+        if phone is None:
             return None
-        raise
-    phone = demand(attached) if spec == "android" else choose(attached, serial or None)
-    if phone is None:
-        return None
+    else:
+        attached = list_attached(make_client(server_port))
+        phone = find_named(attached, serial) if serial else demand(attached)
     target = AndroidTarget(
         serial=phone.serial,
         server_port=server_port,
@@ -65,3 +76,23 @@ def open_target(  # noqa: PLR0913 - as AndroidTarget
         library=library,
     )
     return None if kind == "auto" and target.emulator else target
+
+
+def _find(server_port: int | None) -> Attached | None:
+    """Find the phone that `auto` uses; None if none is attached.
+
+    Raises:
+        NoUsablePhone: Something stands in its way.
+        UsageError: There are several.
+    """
+    if not may_find_phones(server_port):
+        return None
+    try:
+        attached = list_attached(make_client(server_port))
+        named = choose(attached, None) if serial_of_environment() is not None else None
+    except UsageError as error:
+        raise NoUsablePhone(error.what, error.next_step) from error
+    found = named or choose(attached, None)
+    if found is None and (reasons := troubles(attached)):
+        raise NoUsablePhone("; ".join(reasons))
+    return found

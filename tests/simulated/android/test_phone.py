@@ -11,9 +11,15 @@ from pytest_devperf.case.workload import App, Call
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import CpuSet
 from pytest_devperf.simphone import PERSONALITIES, AdbServer, SimPhone, simulated_phone
-from pytest_devperf.target.android.open import open_target
+from pytest_devperf.target.android.open import NoUsablePhone, open_target
 from pytest_devperf.target.android.phone import AndroidTarget
 from pytest_devperf.target.target import Surveying, Target
+
+
+@pytest.fixture(autouse=True)
+def no_phone_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANDROID_SERIAL", raising=False)
+
 
 Reach = Callable[..., AndroidTarget]
 SwitchOn = Callable[..., SimPhone]
@@ -57,7 +63,10 @@ def test_a_look_tells_the_truth_within_a_tenth_of_a_degree(switch_on: SwitchOn, 
 def test_a_look_says_which_cpus_a_workload_may_use(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on()
 
-    given, bound = reach(phone).look().cpu_set, reach(phone, affinity="4-7").look().cpu_set
+    free = reach(phone)
+    given = free.look().cpu_set
+    free.close()
+    bound = reach(phone, affinity="4-7").look().cpu_set
 
     assert given is not None
     assert given.usable >= 1
@@ -140,6 +149,29 @@ def test_an_unauthorised_phone_says_what_to_do(switch_on: SwitchOn) -> None:
 
     with pytest.raises(UsageError, match=r"not authorised this computer|just being authorised"):
         open_target(f"android:{phone.serial}", server_port=phone.server_port)
+
+
+def test_adbs_own_variable_names_the_phone(switch_on: SwitchOn, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = switch_on("pixel-tensor", unit=7), switch_on("motorola", unit=8)
+    monkeypatch.setenv("ANDROID_SERIAL", other.serial)
+
+    for spec in ("android", "auto"):
+        chosen = open_target(spec, server_port=one.server_port)
+        assert chosen is not None
+        assert chosen.device.model == other.personality.model
+    beats = open_target(f"android:{one.serial}", server_port=one.server_port)
+    assert beats is not None
+    assert beats.device.model == one.personality.model
+
+
+def test_adbs_own_variable_that_names_no_phone_is_said(switch_on: SwitchOn, monkeypatch: pytest.MonkeyPatch) -> None:
+    phone = switch_on()
+    monkeypatch.setenv("ANDROID_SERIAL", "R5GONE")
+
+    with pytest.raises(UsageError, match=r"no phone android:R5GONE is attached \(ANDROID_SERIAL names it\)"):
+        open_target("android", server_port=phone.server_port)
+    with pytest.raises(NoUsablePhone, match="ANDROID_SERIAL names it"):
+        open_target("auto", server_port=phone.server_port)
 
 
 def test_specs_of_others_are_left_to_them() -> None:

@@ -30,9 +30,15 @@ from pytest_devperf.target.android.look import (
     start_of,
     throttles,
 )
+from pytest_devperf.target.android.open import NoUsablePhone, open_target
 from pytest_devperf.target.android.pin import judge_pin
 from pytest_devperf.target.android.script import parse_end
 from pytest_devperf.target.cpus import parse_cpus
+
+
+@pytest.fixture(autouse=True)
+def no_phone_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANDROID_SERIAL", raising=False)
 
 
 def seen(max_khz: int | None, status: int | None = 0, least: int = 300) -> Seen:
@@ -172,6 +178,36 @@ def test_every_other_state_says_what_to_do(state: str) -> None:
     assert choose((phone(state=state),), None) is None
     with pytest.raises(UsageError, match="Pixel 8 "):
         demand((phone(state=state),))
+
+
+@pytest.mark.parametrize("state", sorted(STATES))
+def test_auto_says_why_it_uses_no_phone_although_one_is_attached(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_devperf.target.android.open.may_find_phones", lambda _: True)
+    monkeypatch.setattr("pytest_devperf.target.android.open.list_attached", lambda _: (phone(state=state),))
+
+    with pytest.raises(NoUsablePhone, match="Pixel 8 "):
+        open_target("auto")
+
+
+def test_auto_says_that_the_adb_server_gives_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> tuple[Attached, ...]:
+        raise UsageError("the adb server cannot be asked for phones (protocol fault)", "see that `adb devices` works")
+
+    monkeypatch.setattr("pytest_devperf.target.android.open.may_find_phones", lambda _: True)
+    monkeypatch.setattr("pytest_devperf.target.android.open.list_attached", fail)
+
+    with pytest.raises(NoUsablePhone, match="adb server cannot be asked"):
+        open_target("auto")
+
+
+@pytest.mark.parametrize("attached", [(), (phone("emulator-5554", model="sdk_gphone64"),)])
+def test_auto_has_nothing_to_say_where_no_phone_is_attached(
+    attached: tuple[Attached, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_devperf.target.android.open.may_find_phones", lambda _: True)
+    monkeypatch.setattr("pytest_devperf.target.android.open.list_attached", lambda _: attached)
+
+    assert open_target("auto") is None
 
 
 def test_no_phone_at_all_says_how_to_attach_one() -> None:

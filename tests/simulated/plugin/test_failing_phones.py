@@ -59,6 +59,44 @@ def test_an_unauthorized_phone_ends_the_session_before_anything_is_measured(tool
     assert "unlock" in flat(result)
 
 
+def test_auto_says_in_the_header_why_cases_run_on_this_machine(
+    tool: Session, switch_on: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switch_on(mishap="unauthorized")
+    (tool.path / "conftest.py").unlink()  # it is about the session's own simulated phone
+
+    result = tool.run(target="auto")
+
+    header = flat(result).partition("collected")[0]
+    assert result.ret == 0
+    assert "devperf: model and command cases run on this machine: " in header
+    assert "authorised" in header
+
+
+def test_one_phone_under_two_names_is_claimed_once(tool: Session, switch_on: Any) -> None:
+    pytest.importorskip("onnxruntime")
+    switch_on()
+    (tool.path / "conftest.py").unlink()  # it is about the session's own simulated phone
+    tool.pytester.makepyfile(
+        test_tool="""
+        import pytest
+
+        def test_auto(devperf):
+            devperf.command(["sh", "tool.sh", "{iterations}"], push=["tool.sh"])
+
+        @pytest.mark.devperf(target="android")
+        def test_named(devperf):
+            devperf.command(["sh", "tool.sh", "{iterations}"], push=["tool.sh"])
+        """
+    )
+
+    result = tool.run("--devperf-json=run.json", target="auto")
+
+    assert result.ret == 0
+    result.assert_outcomes(passed=2)
+    assert len(tool.cases()) == 2
+
+
 def test_faked_sensors_are_measured_saved_with_a_warning_and_never_compared(tool: Session) -> None:
     saving = tool.run("--devperf-save=base", target="sim:pixel-tensor:thermal-override")
     result = tool.run("--devperf-compare=base", target="sim:pixel-tensor:battery-faked")
