@@ -13,7 +13,7 @@ from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
 from pytest_devperf.measure.round import Round, Stretch
 from pytest_devperf.metric import LATENCY, Metric, time_metric
-from pytest_devperf.plugin.kind import rest_s
+from pytest_devperf.plugin.kind import is_this_machine, rest_s
 from pytest_devperf.plugin.outcome import is_strict_xpass
 from pytest_devperf.plugin.start import CaseStart
 from pytest_devperf.record.caution import RunFacts, own_cautions
@@ -184,7 +184,10 @@ def _with_cautions(entry: Entry, record: Record, busy_cpu_percent: float) -> Rec
         emulator=bool(getattr(entry.target, "emulator", False)),
         debug_build=bool(getattr(entry.target, "debuggable", False)),
         quality=record.stable.quality if record.stable else None,
-        shared_process=first.role == "all" and any(few.metric.kind in {"start", "memory"} for few in first.few),
+        shared_process=first.role == "all"
+        and entry.target is not None
+        and is_this_machine(entry.target)  # elsewhere every start has a process of its own
+        and any(few.metric.kind in {"start", "memory"} for few in first.few),
     )
     notes = own_cautions(record.run_context, facts, busy_cpu_percent=busy_cpu_percent)
     return msgspec.structs.replace(record, cautions=tuple(notes), caution_notes=notes)

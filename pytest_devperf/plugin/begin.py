@@ -11,6 +11,7 @@ import pytest
 from pytest_devperf.plugin.calls import METERS, Calls, Unmeasured
 from pytest_devperf.plugin.chosen import Options, read_options, read_plain_options
 from pytest_devperf.plugin.fixture import Benchmark
+from pytest_devperf.plugin.marker import target_elsewhere
 from pytest_devperf.plugin.place import Places
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ def benchmark_of(request: pytest.FixtureRequest) -> Benchmark:
     meter: Meter | None = meters.meter(request.node) if meters is not None else None
     if meters is None and not config.pluginmanager.has_plugin(CALLS):
         config.pluginmanager.register(Unmeasured(), CALLS)
+    elsewhere = target_elsewhere(request.node) if meters is None else None
+    if elsewhere is not None:
+        pytest.skip(f"pinned to the target {elsewhere}, which only --devperf measures on")
     return Benchmark(
         case_id=meter.case.id if meter is not None else request.node.nodeid,
         folder=str(Path(request.node.path).parent),

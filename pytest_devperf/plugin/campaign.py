@@ -126,7 +126,7 @@ class Campaign:
         self.baselines.read()
         self.settle()
         self.keeper.check()
-        refuse_hopeless(self.options, self.baselines)
+        refuse_hopeless(self.options, self.baselines, self.places)
         self._refuse_clocks()
         open_named_phone(self.places, self.baselines)
         for item, case in zip(items, cases, strict=True):

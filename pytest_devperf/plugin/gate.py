@@ -60,7 +60,7 @@ class Gate:
         session.testsfailed += sum(failures)
 
     def _nothing_ran(self) -> bool:
-        """Whether a target was named and could run none of the cases."""
+        """Whether a target was named and none of the cases ran there, each being skipped."""
         if self._options.target == "auto" or not self._ledger.entries:
             return False
-        return all(entry.starts and entry.starts[0].unsupported for entry in self._ledger)
+        return all(entry.skip_reason is not None for entry in self._ledger)

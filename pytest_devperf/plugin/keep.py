@@ -21,6 +21,7 @@ from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.assemble import device_record
 from pytest_devperf.plugin.baseline import store_of
 from pytest_devperf.plugin.chosen import Options
+from pytest_devperf.plugin.kind import plan_on
 from pytest_devperf.plugin.stdout import NAME, OUTPUT, check_reserved, words_for
 from pytest_devperf.record.caution import refusing
 from pytest_devperf.record.codec import encode, settings_of
@@ -183,7 +184,7 @@ class Keeper:
                 devperf_version=pytest_devperf.__version__,
                 commit=commit,
                 device=device,
-                settings=settings_of(self._plan),
+                settings=settings_of(plan_on(self._plan, device.kind)),
                 run_context=_context(entries),
                 cases=tuple(entry.record for entry in entries if entry.record is not None),
                 unfinished=tuple(entry.case.id for entry in entries if not entry.logged),

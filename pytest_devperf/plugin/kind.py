@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.target.target import Target
+
+HOST = "host"
+"""Kind of the machine that runs the tests."""
 
 PHONES = frozenset({"android", "sim", "ios"})
 """Kinds of device that rest between rounds and are given time to cool."""
@@ -18,12 +23,21 @@ def is_phone(target: Target | None) -> bool:
 
 
 def rest_s(plan: Plan, target: Target | None) -> float:
-    """The wait between rounds: as planned, or what suits the device."""
+    """Give the wait between rounds: as planned, or what suits the device."""
+    return _rest_s(plan, HOST if target is None else target.device.kind)
+
+
+def plan_on(plan: Plan, kind: str) -> Plan:
+    """Fill in what a plan leaves to the kind of device: the wait between rounds."""
+    return replace(plan, round_cooldown=_rest_s(plan, kind))
+
+
+def _rest_s(plan: Plan, kind: str) -> float:
     if plan.round_cooldown is not None:
         return plan.round_cooldown
-    return PHONE_REST_S if is_phone(target) else 0.0
+    return PHONE_REST_S if kind in PHONES else 0.0
 
 
 def is_this_machine(target: Target) -> bool:
     """Tell whether a target is the machine that runs the tests."""
-    return target.device.kind == "host"
+    return target.device.kind == HOST

@@ -91,6 +91,14 @@ class Entry:
         return any(report.when == "call" and hasattr(report, "wasxfail") and report.passed for report in self.reports)
 
     @property
+    def skip_reason(self) -> str | None:
+        """Why nothing of the test ran: its target could not run it, or it was skipped; None if it ran."""
+        if self.starts and self.starts[0].unsupported:
+            return self.starts[0].unsupported
+        skips = [report for report in self.reports if report.skipped and not hasattr(report, "wasxfail")]
+        return (skips[0].longreprtext or "skipped") if skips else None
+
+    @property
     def measured(self) -> bool:
         """Whether anything was measured at all."""
         return any(start.timed or start.few or start.solo for start in self.starts)

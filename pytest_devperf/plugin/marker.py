@@ -12,6 +12,9 @@ import pytest
 MARKER = "devperf"
 FULL = "devperf_full"
 QUICK = "devperf_quick"
+HERE = frozenset({"auto", "host"})
+"""Targets that stay on this machine in a session that measures nothing."""
+
 MARKERS = frozenset({MARKER, FULL, QUICK})
 
 
@@ -37,6 +40,12 @@ def _is_case(item: pytest.Item, marked: dict[pytest.Collector, bool]) -> bool:
     if above not in marked:
         marked[above] = any(mark.name in MARKERS for mark in above.iter_markers())
     return marked[above]
+
+
+def target_elsewhere(item: pytest.Item) -> str | None:
+    """Name the target that a marker pins a case to, if that is another one than this machine."""
+    named = next((mark.kwargs["target"] for mark in item.iter_markers(MARKER) if "target" in mark.kwargs), None)
+    return named if isinstance(named, str) and named not in HERE else None
 
 
 def takes_fixture(item: pytest.Item) -> bool:

@@ -311,7 +311,8 @@ class Meter:
         """Take a device as this case's, and look at it."""
         self._target = target
         self.start.device = target.device
-        self.start.instrumented = read_instrument()
+        if is_this_machine(target):  # elsewhere no thread of this process is timed
+            self.start.instrumented = read_instrument()
         self.start.looks.append(target.look())
 
     def _note_work(self, name: str, workload: Workload, digest: Digest) -> None:

@@ -65,7 +65,7 @@ class SentCase(msgspec.Struct, kw_only=True):
     record: Record | None
     looks: list[Context]
     prerun: Context | None
-    unsupported: str | None
+    skip_reason: str | None
 
 
 class Sent(msgspec.Struct, kw_only=True):
@@ -250,7 +250,7 @@ def _sent(entry: Entry) -> SentCase:
         record=entry.record,
         looks=chain_looks(start.looks for start in entry.starts),
         prerun=next((start.prerun for start in entry.starts), None),
-        unsupported=entry.starts[0].unsupported if entry.starts else None,
+        skip_reason=entry.skip_reason,
     )
 
 
@@ -264,12 +264,12 @@ def _gap(name: str) -> SentCase:
         record=None,
         looks=[],
         prerun=None,
-        unsupported=None,
+        skip_reason=None,
     )
 
 
 def _entry(sent: SentCase, stand: Any, controller: Controller, index: int) -> Entry:  # noqa: ANN401 - a device alone
-    start = CaseStart(process=0, role="rounds", looks=sent.looks, prerun=sent.prerun, unsupported=sent.unsupported)
+    start = CaseStart(process=0, role="rounds", looks=sent.looks, prerun=sent.prerun, unsupported=sent.skip_reason)
     return Entry(
         index=index,
         item=None,  # type: ignore[arg-type] # its test lives in the worker

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.errors import DevperfError, UsageError
-from pytest_devperf.plugin.kind import is_phone
-from pytest_devperf.plugin.place import Noticing, Pinning, Places
+from pytest_devperf.plugin.kind import is_phone, is_this_machine
+from pytest_devperf.plugin.place import AUTO, Noticing, Pinning, Places
 from pytest_devperf.plugin.selection import location_of
 from pytest_devperf.sensor.instrument import read_instrument
 
@@ -89,8 +89,8 @@ def refuse_other_pin(options: Options, plan: Plan, baselines: Baselines, devices
     )
 
 
-def refuse_hopeless(options: Options, baselines: Baselines) -> None:
-    """Refuse a comparison that this process's own state forbids for every case.
+def refuse_hopeless(options: Options, baselines: Baselines, places: Places) -> None:
+    """Refuse a comparison on this machine that this process's own state forbids for every case.
 
     Raises:
         pytest.UsageError: Something traces this thread.
@@ -98,6 +98,8 @@ def refuse_hopeless(options: Options, baselines: Baselines) -> None:
     instrument = read_instrument()
     if instrument is None or "instrumented" in options.accept or not baselines.known:
         return
+    if not is_this_machine(places.session_target()) or (options.target == AUTO and places.phone() is not None):
+        return  # no thread of this process is timed on a phone
     how = "with --no-cov" if "coverage" in instrument else "without a debugger or profiler"
     raise pytest.UsageError(
         f"--devperf-compare={options.compare}: {instrument} traces this process, so every case would be "

@@ -30,6 +30,9 @@ FEW_ROUNDS = 5
 GRADES: Mapping[Quality, str] = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustworthy"}
 """Cautions of the grades of stability."""
 
+THERMAL_SERVICE = "thermalservice: "
+"""How a look begins what it says of a phone's thermal service."""
+
 HOST = "host"
 """Kind of device on which some cautions are only told."""
 
@@ -119,6 +122,7 @@ CAUTIONS: Mapping[str, Caution] = {
             mends="name the baseline's with --devperf-provider",
             relative=True,
         ),
+        Caution(slug="unknown-throttling", words="nothing shows whether the device throttled"),
         Caution(slug="low-battery", words="the battery was low"),
         Caution(slug="charging", words="the battery was charging, which keeps a device warm"),
         Caution(slug="emulator", words="an emulator, whose times are those of its host"),
@@ -173,7 +177,8 @@ def own_cautions(context: RunContext, facts: RunFacts, *, busy_cpu_percent: floa
     Returns:
         Slug -> what made it, in words with numbers; in the order of `CAUTIONS`.
     """
-    found = dict(_of_sensors(context, facts, busy_cpu_percent))
+    found = dict(_of_heat(context, facts))
+    found.update(_of_sensors(context, busy_cpu_percent))
     found.update(_of_rounds(facts))
     found.update(_of_plan(facts))
     return {slug: found[slug] for slug in CAUTIONS if slug in found}
@@ -195,7 +200,7 @@ def refusing(
     return tuple(caution.slug for caution in known if caution.refuses and not (caution.host_told and told))
 
 
-def _of_sensors(context: RunContext, facts: RunFacts, busy_cpu_percent: float) -> Iterator[tuple[str, str]]:
+def _of_heat(context: RunContext, facts: RunFacts) -> Iterator[tuple[str, str]]:
     hot = any(each.throttled for each in facts.rounds)
     where = f", {context.temp_max_c:.0f} °C at most" if context.temp_max_c is not None else ""
     if hot:
@@ -205,6 +210,12 @@ def _of_sensors(context: RunContext, facts: RunFacts, busy_cpu_percent: float) -
         yield "throttled-outside", f"throttled outside the timed rounds{where}"
     elif context.throttled:
         yield "throttled", f"throttled during the run{where}"
+    elif context.throttled is None and facts.kind != HOST:
+        why = next((f" ({note})" for note in context.notes if note.startswith(THERMAL_SERVICE)), "")
+        yield "unknown-throttling", f"{CAUTIONS['unknown-throttling'].words}{why}"
+
+
+def _of_sensors(context: RunContext, busy_cpu_percent: float) -> Iterator[tuple[str, str]]:
     if context.prerun_cpu_pct is not None and context.prerun_cpu_pct > busy_cpu_percent:
         yield "busy-host", f"{context.prerun_cpu_pct:.0f} % CPU was used before the run, above {busy_cpu_percent:g} %"
     if context.faked:

@@ -20,6 +20,9 @@ CHARGING = 2
 STATUSES = frozenset({2, 3, 4, 5})
 """Charging, discharging, not charging, full; 1 is unknown."""
 
+STOPPED = re.compile(r"\s*\(?UPDATES STOPPED\b")
+"""The line that says that somebody set the readings. Source: AOSP BatteryService.dumpInternal."""
+
 HEADER = re.compile(r".* (state|stats|status|info|history|log|settings)", re.IGNORECASE)
 """A key without a value that begins another block; a sentence may end in a colon too."""
 
@@ -68,15 +71,12 @@ def parse_battery(text: str) -> BatteryReading:
     Source:
         AOSP BatteryService.dumpInternal.
     """
-    refused = refusal(text)
-    if refused is not None:
-        return BatteryReading(state="unknown", why=refused)
     fields = _fields(text)
     if not {"level", "status", "present", "temperature"} & fields.keys():
-        return BatteryReading(state="unknown", why=raw_words(text))
+        return BatteryReading(state="unknown", why=refusal(text) or raw_words(text))
     tenths = parse_whole(fields.get("temperature"))
     believed = tenths is not None and BELIEVED_TENTHS[0] <= tenths <= BELIEVED_TENTHS[1]
-    faked = "UPDATES STOPPED" in text
+    faked = any(STOPPED.match(line) for line in lines_of(text))
     status = parse_whole(fields.get("status"))
     return BatteryReading(
         state="faked" if faked else "value",

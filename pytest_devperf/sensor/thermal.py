@@ -117,9 +117,6 @@ def parse_thermalservice(text: str) -> ThermalReading:
     Source:
         AOSP ThermalManagerService.dumpInternal, Android 10 to 15.
     """
-    refused = refusal(text)
-    if refused is not None:
-        return ThermalReading(state="unknown", why=refused)
     lines = lines_of(text)
     ready = _flag(lines, "HAL Ready:")
     overridden = _flag(lines, "IsStatusOverride:") is True
@@ -173,7 +170,7 @@ def _status(lines: Sequence[str]) -> int | None:
 def _unreadable(lines: Sequence[str], status: int | None, *, ready: bool | None) -> str | None:
     """Say why the dump tells nothing; None where it does."""
     if ready is None:
-        return f"no line 'HAL Ready' in: {raw_words(' '.join(lines))}"
+        return refusal("\n".join(lines)) or f"no line 'HAL Ready' in: {raw_words(' '.join(lines))}"
     if not ready:
         return "HAL Ready: false"
     headers = [line.strip() for line in lines]

@@ -32,6 +32,7 @@ TOLD = {
     "runtime-changed",
     "model-changed",
     "unknown-context",
+    "unknown-throttling",
     "few-rounds",
     "one-start",
     "shared-process",
@@ -117,6 +118,24 @@ def test_waiting_for_more_than_a_tenth_of_most_rounds_is_contention(
     assert (slugs(rounds=rounds) == ["contended"]) is contended
 
 
+@pytest.mark.parametrize(
+    ("note", "words"),
+    [
+        ("thermalservice: HAL Ready: false", " (thermalservice: HAL Ready: false)"),
+        ("thermalservice: Can't find service: thermalservice", " (thermalservice: Can't find service: thermalservice)"),
+        ("battery: no answer", ""),
+    ],
+)
+def test_a_phone_that_does_not_show_whether_it_throttled_says_so(note: str, words: str) -> None:
+    found = own_cautions(context(notes=(note,)), RunFacts(kind="android"))
+
+    assert found == {"unknown-throttling": f"nothing shows whether the device throttled{words}"}
+
+
+def test_what_a_host_cannot_show_is_nothing_special() -> None:
+    assert slugs(context()) == []
+
+
 def test_one_round_in_which_the_machine_slept_is_enough() -> None:
     assert slugs(rounds=[burst(), burst(slept=True)]) == ["slept"]
 
@@ -174,7 +193,7 @@ def test_a_grade_is_told_with_what_to_do_about_it(quality: Quality) -> None:
 
 
 def test_sensors_of_a_phone_are_told() -> None:
-    assert slugs(context(faked=True, charging=True), kind="android") == ["faked-sensors", "charging"]
+    assert slugs(context(throttled=False, faked=True, charging=True), kind="android") == ["faked-sensors", "charging"]
 
 
 def test_a_stable_run_has_no_grade_to_tell() -> None:

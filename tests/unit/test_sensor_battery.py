@@ -127,3 +127,15 @@ def test_anything_else_is_unknown(text: str) -> None:
 
     assert (reading.state, reading.power_state) == ("unknown", None)
     assert reading.why
+
+
+def test_a_vendors_sentence_in_the_first_line_refuses_nothing() -> None:
+    reading = parse_battery("Battery profile not found, using the default\n  level: 50\n  temperature: 251\n")
+
+    assert (reading.state, reading.level_pct, reading.temp_c) == ("value", 50, 25.1)
+
+
+def test_a_vendors_sentence_about_stopped_updates_fakes_nothing() -> None:
+    reading = parse_battery("level: 50\ntemperature: 251\nlast event: UPDATES STOPPED by thermal, resumed\n")
+
+    assert reading.state == "value"

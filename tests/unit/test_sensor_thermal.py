@@ -194,3 +194,12 @@ def test_the_older_form_of_thresholds_is_no_cut() -> None:
 
 def test_an_unknown_reading_says_nothing_of_throttling() -> None:
     assert ThermalReading(state="unknown", status=0).throttled is None
+
+
+def test_a_vendors_sentence_in_the_first_line_refuses_nothing() -> None:
+    dump = (
+        "vendor config not found\nThermal Status: 1\nHAL Ready: true\nCurrent temperatures from HAL:\n"
+        "\tTemperature{mValue=31.0, mType=3, mName=SKIN, mStatus=1}\nCurrent cooling devices from HAL:\n"
+    )
+
+    assert parse_thermalservice(dump).throttled is True

@@ -20,6 +20,15 @@ from pytest_devperf.target.wire import CaseReport, Task
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+")
 """What an application id is made of. Source: developer.android.com, "Set the application ID"."""
 
+NOT_STARTED = re.compile(r"^\s*Error(:| type \d)", re.MULTILINE)
+"""What `am start` prints if it started nothing; old ones return 0 all the same. A name may hold the word, too.
+
+Source: AOSP ActivityManagerShellCommand.runStartActivity.
+"""
+
+END_LOOKS = 20
+"""Looks, a tenth of a second apart, until an app that was ended counts as still running."""
+
 APPEAR_S = 10
 """How long an app may take to appear among the processes: a cold start with a slow class loader."""
 
@@ -59,7 +68,7 @@ def host_app(app: App, task: Task, link: Link, *, build: bool, tell: Callable[[s
                 built.wait()
         link.reverse(collector.port)
         stack.callback(_quietly, lambda: link.end_reverse(collector.port))
-        started = _Started(app, link, collector, environment, stack)
+        started = _Started(app, link, collector, environment, stack, tell=tell)
         if app.no_launch:
             tell(by_hand(app, {**app.environment, **collector.environment}))
         else:
@@ -74,8 +83,16 @@ class _Started:
     """The app as it runs: started, looked after, started again where it died."""
 
     def __init__(
-        self, app: App, link: Link, collector: Collector, environment: Mapping[str, str], stack: ExitStack
+        self,
+        app: App,
+        link: Link,
+        collector: Collector,
+        environment: Mapping[str, str],
+        stack: ExitStack,
+        *,
+        tell: Callable[[str], None],
     ) -> None:
+        self._tell = tell
         self._app = app
         self._link = link
         self._collector = collector
@@ -100,9 +117,9 @@ class _Started:
         else:
             extras = {**app.environment, **self._collector.environment}
             done = self._link.script(start_script(self._activity(), extras), doing=f"starting {app.id}", again=False)
-            said = " ".join((done.output + done.error_output).split())
-            # Older ones return 0 for an activity that does not exist: the text tells.
-            if done.returncode != 0 or "Error" in said:
+            text = f"{done.output}\n{done.error_output}"
+            said = " ".join(text.split())
+            if done.returncode != 0 or NOT_STARTED.search(text):
                 raise CaseError(f"{app.id} cannot be started on {self._link.name}: {said[-200:]}", "start it by hand")
         self._follow()
 
@@ -129,12 +146,15 @@ class _Started:
             self._link.reverse(self._collector.port)
             self._follow()
             return
-        if line.startswith("gone"):
+        if line.strip() == "gone":
             self._again()
 
     def end(self) -> None:
-        """End it, so that nothing of it runs beside what is measured next."""
-        self._link.script(f"am force-stop {self._app.id}", doing=f"ending {self._app.id}")
+        """End it, so that nothing of it runs beside what is measured next; say so if it does."""
+        app = self._app.id
+        done = self._link.script(end_script(app), doing=f"ending {app}")
+        if done.output.strip():
+            self._tell(f"{app} does not end on {self._link.name}: it runs beside what is measured next")
 
     # -- below -----------------------------------------------------------------------------------
 
@@ -167,7 +187,7 @@ class _Started:
         names = [line.strip() for line in done.output.splitlines() if line.strip().startswith(f"{app.id}/")]
         if names:
             return names[-1]
-        if "package:" not in done.output:
+        if not any(line.startswith("package:") for line in done.output.splitlines()):
             raise CaseError(
                 f"{app.id} is not installed on {self._link.name}", "install it, or name the command with build=(...)"
             )
@@ -193,6 +213,15 @@ def start_script(activity: str, extras: Mapping[str, str]) -> str:
     """
     words = " ".join(f"--es {quote(name)} {quote(value)}" for name, value in extras.items())
     return f"am start -S -n {quote(activity)} {words}".rstrip()
+
+
+def end_script(app: str) -> str:
+    """Write the command that ends an app and prints its process id if it still runs."""
+    return (
+        f"am force-stop {app} >/dev/null\n"
+        f"n=0; while pidof {app} >/dev/null && [ $n -lt {END_LOOKS} ]; do sleep 0.1; n=$((n + 1)); done\n"
+        f"pidof {app}"
+    )
 
 
 def watch_script(app: str) -> str:

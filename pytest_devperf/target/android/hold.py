@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from pytest_devperf.english import counted
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.sensor.clock import ClockReading
 from pytest_devperf.target.android.exits import ExitGuard
@@ -49,6 +50,8 @@ class Hold:
         """Why the clocks are not held although that was asked for."""
         self.why_not_awake: str | None = None
         """Why the screen is not kept on."""
+        self.why_litter: str | None = None
+        """What an earlier session had left and cannot be removed."""
         self.swept: tuple[str, ...] = ()
         """What an earlier session had left and was undone."""
 
@@ -149,10 +152,21 @@ class Hold:
                 undone = self._undo(left.changes)
             except TargetError as error:
                 raise UsageError(f"{error.what}; an earlier session left it so", error.next_step) from error
-        if left.litter:
-            self._link.script(f"rm -rf {' '.join(left.litter)}", doing="removing what was left", timeout_s=120.0)
-            undone = (*undone, f"{len(left.litter)} working folder{'s' if len(left.litter) > 1 else ''}")
-        self.swept = undone
+        self.swept = undone + self._remove(left.litter)
+
+    def _remove(self, litter: Sequence[str]) -> tuple[str, ...]:
+        """Remove working folders and half-pushed files of dead sessions; returns what is gone, in words."""
+        if not litter:
+            return ()
+        names = " ".join(litter)
+        done = self._link.script(
+            f"rm -rf {names} 2>/dev/null; ls -d {names} 2>/dev/null", doing="removing what was left", timeout_s=120.0
+        )
+        kept = len(done.output.split())
+        if kept:
+            self.why_litter = f"{self._link.name} keeps {counted(kept, 'working folder')} of an earlier session"
+        gone = len(litter) - kept
+        return (counted(gone, "working folder"),) if gone else ()
 
     def _refuse_living(self, changes: Changes) -> None:
         """Refuse a phone that a session claims; one that was just killed is given the time to be gone."""

@@ -73,6 +73,9 @@ def read_identity(link: Link, *, unit: bool = True) -> Identity:
     if not batch.complete:
         raise TargetError(f"{link.name} cut its answer off while reading its identity", "try another cable, run again")
     properties = parse_getprop(batch.text("properties"))
+    if not properties:
+        said = " ".join(batch.text("properties").split())[:120] or "nothing"
+        raise TargetError(f"{link.name} does not say what it is: `getprop` prints {said}", "restart it, and run again")
     clocks = parse_clocks(batch.text("clocks"))
     device = Device(
         kind="sim" if SIMULATED in properties else "android",

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 
-from pytest_devperf.errors import TargetError, UsageError
+from pytest_devperf.errors import TargetError
 from pytest_devperf.sensor.batch import format_batch, split_batch
 from pytest_devperf.target.android.file_store import PARTIAL, ROOT, STORE
 from pytest_devperf.target.android.lease import Holder, parse_holder
 from pytest_devperf.target.android.limits import Limits, format_limits, parse_limits
 from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.place import WORKING_FOLDER
-from pytest_devperf.target.android.setup import FOLDER_VARIABLE, setup_folder
+from pytest_devperf.target.android.setup import setup_folder, unwritable
 
 ON_PHONE = f"{ROOT}/changed.properties"
 """Properties, one `key=value` a line."""
@@ -127,12 +127,21 @@ class Journal:
         Raises:
             TargetError: The phone went away.
         """
-        probes = {"journal": f"cat {ON_PHONE}", "root": f"ls -1 {ROOT}", "store": f"ls -1 {STORE}"}
+        probes = {
+            "journal": f"[ ! -e {ON_PHONE} ] || cat {ON_PHONE}",
+            "root": f"ls -1 {ROOT}",
+            "store": f"ls -1 {STORE}",
+        }
         batch = split_batch(
             self._link.script(format_batch(probes), doing="looking for leftovers").output, tuple(probes)
         )
         if not batch.complete:
             raise TargetError(f"{self._link.name} cut its answer off while looking for leftovers", "run again")
+        if batch.answers["journal"].rc != 0:
+            raise TargetError(
+                f"{self._link.name} has a journal of changes that cannot be read ({_reason(batch.text('journal'))})",
+                "run `adb root`, then devperf unpin",
+            )
         folders = [name for name in batch.text("root").split() if WORKING_FOLDER.fullmatch(name)]
         files = [name for name in batch.text("store").split() if PARTIAL.fullmatch(name)]
         return Left(
@@ -202,10 +211,7 @@ class Journal:
             fresh.write_text(format_changes(changes), encoding="utf-8")
             fresh.replace(self._file)
         except OSError as error:
-            raise UsageError(
-                f"cannot write {self._file}, where changes of a phone are noted ({error.strerror or error})",
-                f"make its folder writable, or name another one in {FOLDER_VARIABLE}",
-            ) from error
+            raise unwritable(self._file, error) from error
 
     def _own(self) -> Changes | None:
         if self._file is None:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_devperf.errors import CaseError, Unsupported, UsageError
+from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.target.android.link import Link
 from pytest_devperf.target.android.place import Place
-from pytest_devperf.target.android.setup import elf_abi, setup_folder
+from pytest_devperf.target.android.setup import elf_abi, setup_folder, unwritable
 from pytest_devperf.target.onnx_file import model_sha256
 from pytest_devperf.tool.flags import parse_flags
 
@@ -34,8 +34,8 @@ HEAD_BYTES = 4096
 HASH_DIGITS = 12
 """Hex digits that tell one build of a tool from another: they print no version."""
 
-CANNOT_RUN = (126, 127)
-"""A shell's exit codes for what it could not start."""
+CANNOT_RUN, SIGNALLED = (126, 127), 128
+"""A shell's exit codes for what it could not start, and the one to which it adds the signal that ended a program."""
 
 LIBRARY_PATH = "env LD_LIBRARY_PATH=.${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 """Shell words that let a program find the libraries beside it."""
@@ -104,12 +104,12 @@ def store_tool(name: str, file: Path) -> Path:
         head = opened.read(HEAD_BYTES)
     linux = ANDROID_LOADER not in head and b"/ld-" in head
     folder = setup_folder() / (SIMULATED if linux else abi)
-    folder.mkdir(parents=True, exist_ok=True)
     kept = folder / name
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, kept)
     except OSError as error:
-        raise UsageError(f"cannot store {file} as {kept}: {error.strerror or error}", "free space there") from error
+        raise unwritable(kept, error) from error
     return kept
 
 
@@ -127,7 +127,7 @@ def ask_tool(name: str, path: Path, link: Link) -> Tool:
         done = link.script(f"cd {place.folder} && {LIBRARY_PATH} ./{name} --help=true 2>&1", doing=f"asking {name}")
     finally:
         place.close()
-    if done.returncode in CANNOT_RUN:
+    if done.returncode in CANNOT_RUN or done.returncode > SIGNALLED:
         words = (done.error_output or done.output).strip()[-300:]
         raise CaseError(f"{name} cannot run on {link.name} ({words})", "set up one that is built for its ABI")
     return Tool(

@@ -125,7 +125,7 @@ class AndroidTarget:
     def notices(self) -> tuple[str, ...]:
         """What the user has to know of its state: leftovers that were undone, and what could not be done."""
         swept = f"{self.device.name}: an earlier session had left {' and '.join(self.swept)}; undone"
-        whys = (self._hold.why_not_pinned, self._hold.why_not_awake)
+        whys = (self._hold.why_not_pinned, self._hold.why_not_awake, self._hold.why_litter)
         return ((swept,) if self.swept else ()) + tuple(why for why in whys if why is not None)
 
     @property

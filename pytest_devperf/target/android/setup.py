@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,12 @@ SOURCES = Path(__file__).parent / "runner"
 
 FLAGS = ("-std=c11", "-O2", "-Wall")
 LIBRARIES = ("-ldl", "-lm")
+
+ANDROID_FLAGS = ("-Wl,-z,max-page-size=16384",)
+"""Phones with pages of 16 KiB load nothing that is aligned to less; others load it all the same.
+
+Source: developer.android.com, "Support 16 KB page sizes".
+"""
 
 LEAST_API = 24
 """Android 7: the oldest for which current NDKs build, and the first with the shell protocol."""
@@ -97,8 +104,8 @@ def find_setup(abi: str, *, runner: Path | None = None, library: Path | None = N
 
 
 def sources_sha256() -> str:
-    """Hash the runner's sources, names included."""
-    digest = hashlib.sha256()
+    """Hash what the runner is made of: its sources, names included, and how they are compiled."""
+    digest = hashlib.sha256("\0".join((*FLAGS, *ANDROID_FLAGS, *LIBRARIES, "")).encode())
     for path in source_files():
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
@@ -175,17 +182,24 @@ def find_compiler(ndk: Path | None, abi: str) -> Path:
     return found[0]
 
 
-def compile_runner(compiler: Path, to: Path) -> None:
+def compile_runner(compiler: Path, to: Path, flags: Sequence[str] = ()) -> None:
     """Build the runner.
+
+    Args:
+        compiler: The compiler.
+        to: The runner's file, in a folder that is there.
+        flags: Further flags.
 
     Raises:
         UsageError: The compiler failed; its last lines are told.
     """
-    to.parent.mkdir(parents=True, exist_ok=True)
     built = to.with_name(f".{to.name}.{os.getpid()}")  # another process may be building the same
     sources = [str(path) for path in source_files() if path.suffix == ".c"]
     done = subprocess.run(
-        [str(compiler), *FLAGS, "-o", str(built), *sources, *LIBRARIES], capture_output=True, text=True, check=False
+        [str(compiler), *FLAGS, *flags, "-o", str(built), *sources, *LIBRARIES],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         built.unlink(missing_ok=True)
@@ -211,6 +225,7 @@ def set_up_simulated() -> Setup:
     folder = setup_folder() / "sim"
     runner = folder / f"{RUNNER}-{sources_sha256()[:12]}"
     if not runner.is_file():
+        _made(folder)
         try:
             compile_runner(Path(compiler), runner)
         except UsageError as error:
@@ -291,17 +306,38 @@ def _check_file(path: Path) -> None:
 
 
 def _store(abi: str, library: Path, *, ndk: Path | None, runner: Path | None) -> Setup:
-    folder = setup_folder() / abi
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = _made(setup_folder() / abi)
     setup = Setup(runner=folder / RUNNER, library=folder / LIBRARY)
     if runner is None:
-        compile_runner(find_compiler(ndk, abi), setup.runner)
-    else:
-        shutil.copyfile(runner, setup.runner)
-    shutil.copyfile(library, setup.library)
+        compile_runner(find_compiler(ndk, abi), setup.runner, ANDROID_FLAGS)
     facts = {"sources": sources_sha256(), "library": library.name, "built": runner is None}
-    (folder / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    try:
+        if runner is not None:
+            shutil.copyfile(runner, setup.runner)
+        shutil.copyfile(library, setup.library)
+        (folder / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise unwritable(folder, error) from error
     return setup
+
+
+def _made(folder: Path) -> Path:
+    """Make a folder for what is kept, and see that it can be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    if not os.access(folder, os.W_OK):
+        raise unwritable(folder, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    return folder
+
+
+def unwritable(path: Path, error: OSError) -> UsageError:
+    """Say that a file or folder of ours cannot be written, and how another place is named."""
+    return UsageError(
+        f"cannot write {path} ({error.strerror or error})",
+        f"make it writable, or name another folder in {FOLDER_VARIABLE}",
+    )
 
 
 def _facts(folder: Path) -> Mapping[str, object]:

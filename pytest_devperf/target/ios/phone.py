@@ -39,6 +39,8 @@ ADDRESS_VARIABLE = "PYTEST_DEVPERF_ADDRESS"
 SOMEWHERE = ("192.0.2.1", 9)
 """An address that is nobody's (RFC 5737): asking for the way there sends nothing, and tells our own address."""
 
+LIST_REMEDY = "see that `xcrun devicectl list devices` works"
+
 LIST_S = 60.0
 """Longest wait for the list of devices: `devicectl` looks for them in the network, too."""
 
@@ -136,7 +138,7 @@ class IosTarget:
         )
 
     def host(self, app: App, task: Task, *, build: bool, tell: Callable[[str], None]) -> Iterator[CaseReport]:
-        """Start an app that hosts its own cases, give each case's report as it comes, end the app.
+        """Start an app that hosts its own cases, and give each case's report as it comes; the next start ends the app.
 
         Args:
             app: The app.
@@ -221,11 +223,11 @@ def list_connected() -> tuple[Connected, ...]:
                 check=False,
             )
             words = " ".join(done.stderr.split())[-200:]
-            return parse_devices(path.read_text(encoding="utf-8"))
+            if done.returncode == 0:
+                return parse_devices(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            raise UsageError(
-                f"devicectl does not list devices ({words or error})", "see that `xcrun devicectl list devices` works"
-            ) from error
+            raise UsageError(f"devicectl does not list devices ({words or error})", LIST_REMEDY) from error
+    raise UsageError(f"devicectl does not list devices ({words or f'exit code {done.returncode}'})", LIST_REMEDY)
 
 
 def parse_devices(text: str) -> tuple[Connected, ...]:

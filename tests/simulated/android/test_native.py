@@ -256,3 +256,12 @@ def test_a_tool_that_cannot_run_there_is_told(stored, fresh, tmp_path, doubling)
 
     with pytest.raises(CaseError, match="benchmark_model cannot run on"):
         fresh.survey(Model(path=doubling))
+
+
+def test_a_tool_that_dies_of_a_signal_has_not_listed_its_options(stored, fresh, tmp_path, doubling):
+    folder = tmp_path / "setups" / "sim"
+    folder.mkdir(parents=True)
+    (folder / "benchmark_model").write_text("#!/bin/sh\necho loading\nkill -SEGV $$\n")
+
+    with pytest.raises(CaseError, match="benchmark_model cannot run on"):
+        fresh.survey(Model(path=doubling))

@@ -11,6 +11,7 @@ from pytest_devperf.case.workload import App, Call
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import CpuSet
 from pytest_devperf.simphone import PERSONALITIES, AdbServer, SimPhone, simulated_phone
+from pytest_devperf.target.android import identity
 from pytest_devperf.target.android.open import NoUsablePhone, open_target
 from pytest_devperf.target.android.phone import AndroidTarget
 from pytest_devperf.target.target import Surveying, Target
@@ -227,3 +228,13 @@ def test_a_server_that_is_gone_is_told_and_no_other_is_started(monkeypatch: pyte
 
 def test_a_simulated_phone_is_set_up_by_itself(target: AndroidTarget, setup: object) -> None:
     assert target.gear.runs_models()
+
+
+def test_a_phone_that_does_not_say_what_it_is_is_no_device_without_facts(
+    switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probes = {**identity.PROBES, "properties": "echo getprop: inaccessible or not found; false"}
+    monkeypatch.setattr(identity, "PROBES", probes)
+
+    with pytest.raises(TargetError, match="does not say what it is: `getprop` prints getprop: inaccessible"):
+        reach(switch_on())

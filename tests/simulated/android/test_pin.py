@@ -367,7 +367,7 @@ def test_a_data_folder_that_cannot_be_written_is_said_before_anything_is_changed
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file"))
     phone = switch_on()
 
-    with pytest.raises(UsageError, match=rf"cannot write .*name another one in {FOLDER_VARIABLE}"):
+    with pytest.raises(UsageError, match=rf"cannot write .*name another folder in {FOLDER_VARIABLE}"):
         reach(phone, pin_clocks="on").open()
 
     assert not phone.state.pinned
@@ -448,3 +448,14 @@ def test_signal_handlers_are_taken_back(switch_on: SwitchOn, reach: Reach) -> No
 
     assert during != before
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_journal_that_cannot_be_read_is_not_taken_for_none(switch_on: SwitchOn, reach: Reach) -> None:
+    phone = switch_on()
+    target = reach(phone, pin_clocks="on")
+    target.link.script(f"mkdir -p {ON_PHONE}", doing="preparing")
+
+    with pytest.raises(TargetError, match="has a journal of changes that cannot be read"):
+        target.open()
+
+    assert not phone.state.pinned

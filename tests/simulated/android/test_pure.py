@@ -14,6 +14,7 @@ from pytest_devperf.sensor.clock import ClockReading
 from pytest_devperf.sensor.power import PowerReading
 from pytest_devperf.sensor.thermal import ThermalReading
 from pytest_devperf.target.android.adb import STATES, Attached, choose, demand
+from pytest_devperf.target.android.app import NOT_STARTED
 from pytest_devperf.target.android.extremes import Extremes
 from pytest_devperf.target.android.identity import hash_unit
 from pytest_devperf.target.android.journal import Changes, format_changes, mine, parse_changes
@@ -305,3 +306,16 @@ def test_a_serial_number_cannot_be_read_from_the_unit() -> None:
 def test_cpus_that_are_not_there_are_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="--devperf-affinity"):
         parse_cpus(spec, {}, 8)
+
+
+@pytest.mark.parametrize(
+    ("said", "failed"),
+    [
+        ("Starting: Intent { cmp=com.example.Error/.ErrorActivity }", False),
+        ("Warning: Activity not started, its current task has been brought to the front", False),
+        ("Starting: Intent { cmp=a/.B }\nError type 3\nError: Activity class {a/.B} does not exist.", True),
+        ("Starting: Intent { cmp=a/.B }\r\nError: Activity not started, unable to resolve Intent", True),
+    ],
+)
+def test_am_says_by_a_line_of_its_own_that_it_started_nothing(said: str, failed: bool) -> None:
+    assert bool(NOT_STARTED.search(said)) is failed

@@ -57,6 +57,42 @@ def test_a_library_and_an_ndk_make_a_setup(home: Path, ndk: Path, setup: Setup) 
     assert home in done[ABI].library.parents
 
 
+def test_a_runner_for_phones_suits_pages_of_16_kib(home: Path, ndk: Path, setup: Setup) -> None:
+    built = set_up_android(library=setup.library, ndk=ndk)[ABI].runner.read_bytes()
+
+    # ELF64: the table's place and size of an entry, then of each PT_LOAD entry its alignment.
+    at, size, count = struct.unpack_from("<Q", built, 32)[0], *struct.unpack_from("<HH", built, 54)
+    headers = [struct.unpack_from("<IIQQQQQQ", built, at + place * size) for place in range(count)]
+    alignments = [header[7] for header in headers if header[0] == 1]
+
+    assert alignments
+    assert min(alignments) >= 16384
+
+
+def test_a_runner_made_with_other_flags_is_made_again(
+    home: Path, setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_up_android(library=setup.library, runner=setup.runner)
+    monkeypatch.setattr("pytest_devperf.target.android.setup.ANDROID_FLAGS", ("-Wl,-z,max-page-size=65536",))
+
+    with pytest.raises(Unsupported, match="another version of devperf"):
+        find_setup(ABI)
+
+
+@pytest.mark.parametrize("option", ["--library", "--benchmark-model"])
+def test_a_folder_that_cannot_be_written_is_named_with_the_way_out(
+    tmp_path: Path, setup: Setup, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file"))
+    parser = argparse.ArgumentParser()
+    setup_android.add_arguments(parser)
+    words = ["--runner", str(setup.runner)] if option == "--library" else []
+
+    with pytest.raises(UsageError, match=rf"cannot write .*name another folder in {FOLDER_VARIABLE}"):
+        setup_android.run(parser.parse_args([option, str(setup.library), *words]))
+
+
 def test_an_archive_gives_a_setup_for_each_abi_it_holds(home: Path, ndk: Path, tmp_path: Path) -> None:
     aar = tmp_path / "onnxruntime-android.aar"
     with zipfile.ZipFile(aar, "w") as archive:

@@ -200,3 +200,14 @@ def test_an_app_that_is_started_by_hand_is_waited_for_and_started_once(app: Sess
     assert session.returncode == 0
     assert json.loads(by_hand.stdout.partition("launched ")[2])["rounds"] == 6
     assert set(app.cases()) == {SORT, DECODE}
+
+
+def test_an_app_whose_name_holds_the_word_error_is_launched(app: Session) -> None:
+    for name in ("conftest.py", "test_app.py"):
+        path = app.path / name
+        path.write_text(path.read_text().replace("com.example.bench", "com.example.ErrorBench"))
+
+    result = app.run("--devperf-json=run.json")
+
+    assert result.ret == 0
+    assert len(app.cases()) == 2

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_devperf.target.android.setup import FOLDER_VARIABLE
 
 Session = Any
 """The fixtures' own class; conftest files are not imported."""
@@ -71,6 +74,22 @@ def test_auto_says_in_the_header_why_cases_run_on_this_machine(
     assert result.ret == 0
     assert "devperf: model and command cases run on this machine: " in header
     assert "authorised" in header
+
+
+def test_a_data_folder_that_cannot_be_written_ends_the_session_before_anything_is_measured(
+    tool: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file"))
+    # This machine keeps no copy of a simulated phone's journal: let it pass for a real one.
+    monkeypatch.setattr("pytest_devperf.target.android.identity.SIMULATED", "")
+
+    result = tool.run()
+
+    assert result.ret == 4
+    assert "cannot write" in flat(result)
+    assert f"name another folder in {FOLDER_VARIABLE}" in flat(result)
+    assert "Traceback" not in flat(result)
 
 
 def test_one_phone_under_two_names_is_claimed_once(tool: Session, switch_on: Any) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_devperf.target.ios.phone import Connected, parse_devices
+from pytest_devperf.errors import UsageError
+from pytest_devperf.target.ios.phone import Connected, list_connected, parse_devices
 
 Session = Any
 """The fixtures' own class; conftest files are not imported."""
@@ -108,3 +109,17 @@ def test_only_connected_iphones_are_listed() -> None:
     assert parse_devices(json.dumps(DEVICES)) == (
         Connected(identifier="ID-1", model="iPhone 15 Pro", product="iPhone16,1", os="iOS 17.4 (21E213)"),
     )
+
+
+def test_a_listing_that_failed_is_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "xcrun"
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\n"
+        "open(sys.argv[sys.argv.index('--json-output') + 1], 'w').write('{}')\n"
+        "sys.exit('CoreDevice is not running')\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(UsageError, match=r"devicectl does not list devices \(CoreDevice is not running\)"):
+        list_connected()

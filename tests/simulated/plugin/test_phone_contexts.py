@@ -113,3 +113,98 @@ def test_a_models_software_is_in_no_other_cases_context(session: Session, tmp_pa
     assert model_env["sdk"].startswith("onnxruntime ")
     assert (tool_env["ep"], tool_env["sdk"]) == (None, None)
     assert json.loads((session.path / "run.json").read_text())["runs"][0]["run_context"]["env"]["sdk"]
+
+
+def test_a_phone_that_does_not_show_whether_it_throttles_says_so_on_the_terminal(tool: Session) -> None:
+    result = tool.run(target="sim:hal-not-ready")
+
+    assert result.ret == 0
+    assert "caution unknown-throttling: nothing shows whether the device throttled (thermalservice: HAL" in flat(result)
+
+
+def test_every_start_on_a_phone_has_a_process_of_its_own(tool: Session) -> None:
+    tool.run("--devperf-json=run.json")
+
+    assert "shared-process" not in tool.cases()["test_tool.py::test_tool"]["cautions"]
+
+
+@pytest.mark.parametrize(("named", "rest_s"), [((), 0.5), (("--devperf-round-cooldown=0.1",), 0.1)])
+def test_the_settings_hold_the_wait_between_rounds_that_there_was(
+    tool: Session, named: tuple[str, ...], rest_s: float
+) -> None:
+    tool.run("--devperf-json=run.json", *named)
+
+    document = json.loads((tool.path / "run.json").read_text())
+    assert document["runs"][0]["settings"]["round_cooldown_s"] == rest_s
+
+
+@pytest.mark.parametrize("target", ["sim", "host"])
+def test_a_named_target_on_which_every_case_was_skipped_by_its_fixtures_fails_the_session(
+    session: Session, target: str
+) -> None:
+    session.pytester.makepyfile(
+        test_skipped="""
+        import pytest
+
+        @pytest.fixture
+        def weights():
+            pytest.skip("no weights here")
+
+        def test_tool(devperf, weights):
+            devperf.command(["true"])
+        """
+    )
+
+    named = session.run(target=target)
+    chosen = session.run(target="auto")
+
+    assert named.ret == 1
+    named.assert_outcomes(skipped=1)
+    assert chosen.ret == 0
+
+
+def test_a_case_that_failed_as_expected_ran(session: Session) -> None:
+    session.pytester.makepyfile(
+        test_expected="""
+        import pytest
+
+        @pytest.mark.xfail(reason="not yet")
+        def test_tool(devperf):
+            devperf.command(["false"])
+        """
+    )
+
+    assert session.run().ret == 0
+
+
+def test_a_case_pinned_to_a_phone_is_skipped_where_nothing_is_measured(session: Session) -> None:
+    session.pytester.makepyfile(
+        test_pinned="""
+        import pytest
+
+        @pytest.mark.devperf(target="android")
+        def test_phone(devperf):
+            raise AssertionError("it ran on the host")
+
+        @pytest.mark.devperf(target="host")
+        def test_here(devperf):
+            assert devperf(len, []) == 0
+        """
+    )
+
+    result = session.pytester.runpytest_inprocess("-rs")
+
+    assert result.ret == 0
+    result.assert_outcomes(passed=1, skipped=1)
+    assert "pinned to the target android, which only --devperf measures on" in flat(result)
+
+
+def test_what_traces_this_process_says_nothing_about_a_phone(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("meter", "ready"):
+        monkeypatch.setattr(f"pytest_devperf.plugin.{module}.read_instrument", lambda: "coverage")
+    saving = tool.run("--devperf-save=base")
+
+    result = tool.run("--devperf-compare=base")
+
+    assert saving.ret == result.ret == 0
+    assert "instrumented" not in flat(saving) + flat(result)
