@@ -13,34 +13,21 @@ from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.android.affinity import format_mask
 from pytest_devperf.target.android.command import start_command
-from pytest_devperf.target.android.extremes import Extremes
 from pytest_devperf.target.android.file_store import ROOT, STORE_DAYS, Kept, prune
 from pytest_devperf.target.android.gear import Gear
 from pytest_devperf.target.android.hold import Hold
 from pytest_devperf.target.android.identity import Identity, clusters, read_identity
 from pytest_devperf.target.android.journal import Journal
 from pytest_devperf.target.android.link import Link, best_effort
-from pytest_devperf.target.android.look import (
-    BRIEF,
-    IDLE,
-    SCRIPT,
-    Seen,
-    Start,
-    cpu_percent,
-    deciding_c,
-    make_context,
-    most_used_mb,
-    parse_look,
-    start_of,
-    throttles,
-)
+from pytest_devperf.target.android.look import IDLE, SCRIPT, Seen
 from pytest_devperf.target.android.model import start_model, survey
 from pytest_devperf.target.android.native_feed import is_native, survey_native, tool_of
 from pytest_devperf.target.android.native_model import start_native
+from pytest_devperf.target.android.sensors import PhoneSensors
 from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.cpus import parse_cpus
 from pytest_devperf.target.device import Device
-from pytest_devperf.target.target import Clock, Runner, Survey, Witness
+from pytest_devperf.target.target import Clock, Runner, Survey
 
 if TYPE_CHECKING:
     from pytest_devperf.target.wire import CaseReport, Task
@@ -94,10 +81,9 @@ class AndroidTarget:
         self._prefix = "" if self._cpus is None else f"taskset {format_mask(self._cpus)}"
         self.gear = Gear(self._link, self.device, runner=runner, library=library)
         """What is set up for it to run models with."""
-        self._hold = Hold(self._link, self._clock, Journal(self._link, self._journal_name()), self.see)
+        self._sensors = PhoneSensors(self._link, self._cpus)
+        self._hold = Hold(self._link, self._clock, Journal(self._link, self._journal_name()), self._sensors.see)
         self._open = False
-        self._before: Seen | None = None
-        self._start = Start()
         self._env: dict[str, str | None] = {"os": self._identity.os, "driver": None, "ep": None, "sdk": None}
         if affinity is not None:
             self._env["affinity"] = affinity
@@ -154,17 +140,7 @@ class AndroidTarget:
 
     def glance(self) -> Context:
         """Read the sensors without changing anything on it."""
-        seen = self.see()
-        pinned = self._hold.holds(seen.clocks) if self._open else None
-        return make_context(
-            seen,
-            at_ns=self._clock.now_ns(),
-            before=None,
-            start=self._start,
-            pinned=pinned,
-            anchor=None,
-            env=dict(self._env),
-        )
+        return self._read(SCRIPT)
 
     def open(self) -> None:
         """Claim it, undo leftovers, keep the screen on, hold the clocks; called again it does nothing.
@@ -184,7 +160,7 @@ class AndroidTarget:
             raise UsageError(
                 words or f"{self.device.name} does not hold its clocks", "measure with --devperf-pin-clocks=auto or off"
             )
-        self._start = start_of(self.see())
+        self._sensors.begin()
 
     def close(self) -> None:
         """Undo what was changed on it; called again it does nothing.
@@ -218,45 +194,21 @@ class AndroidTarget:
 
     def look(self) -> Context:
         """Read the sensors, in one round trip."""
-        return self._context(SCRIPT)
+        self.open()
+        return self._read(SCRIPT)
 
     def watch_idle(self) -> Context:
         """Read the sensors after a moment in which the phone is left alone; `cpu_pct` is what it used then."""
-        return self._context(IDLE)
-
-    def _context(self, script: str) -> Context:
         self.open()
-        before = self._before
-        seen = self._before = self._ask(script)
-        context = make_context(
-            seen,
-            at_ns=self._clock.now_ns(),
-            before=before,
-            start=self._start,
-            pinned=self._hold.holds(seen.clocks),
-            anchor=self.gear.anchor,
-            env=dict(self._env),
-        )
-        whys = (self._hold.why_not_pinned, self._hold.why_not_awake)
-        return replace(context, notes=(*context.notes, *(why for why in whys if why is not None)))
+        return self._read(IDLE)
 
-    def see(self, *, brief: bool = False) -> Seen:
+    def see(self) -> Seen:
         """Read the sensors and keep each one's own reading.
-
-        Args:
-            brief: Read only use, temperature and throttling.
 
         Raises:
             TargetError: It went away, or its answer was cut off twice.
         """
-        return self._ask(BRIEF if brief else SCRIPT)
-
-    def _ask(self, script: str) -> Seen:
-        for _ in range(2):  # a cut answer is asked for once more
-            seen = parse_look(self._link.script(script, doing="reading its sensors").output)
-            if seen is not None:
-                return seen if self._cpus is None else replace(seen, cpus=self._cpus)
-        raise TargetError(f"{self.device.name} cut its answer off while reading its sensors", "try another cable")
+        return self._sensors.see()
 
     def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:
         """Bring the workload up in a new process on the phone, hand out its runner, take it down.
@@ -275,8 +227,8 @@ class AndroidTarget:
                 tool,
                 runner=self.gear.anchor_runner(),
                 prefix=self._prefix,
-                policies=tuple(self._start.max_khz),
-                surround=self._surround,
+                policies=self._sensors.policies,
+                surround=self._sensors.surround,
             )
         if isinstance(workload, Model):
             setup = self.gear.setup()
@@ -286,8 +238,8 @@ class AndroidTarget:
                 workload,
                 self._link,
                 setup,
-                watch={policy: f"{POLICY_FOLDER}/{policy}/scaling_max_freq" for policy in self._start.max_khz},
-                surround=self._surround,
+                watch={policy: f"{POLICY_FOLDER}/{policy}/scaling_max_freq" for policy in self._sensors.policies},
+                surround=self._sensors.surround,
                 prefix=self._prefix,
             )
         if isinstance(workload, Command):
@@ -298,8 +250,8 @@ class AndroidTarget:
                 self._link,
                 runner=self.gear.anchor_runner(),
                 prefix=self._prefix,
-                policies=tuple(self._start.max_khz),
-                surround=self._surround,
+                policies=self._sensors.policies,
+                surround=self._sensors.surround,
             )
         kind = "a Python call runs on the host alone" if not isinstance(workload, App) else "an app hosts its own cases"
         raise Unsupported(f"{kind}, not on {self.device.name}", "measure it with --devperf-target=host")
@@ -338,6 +290,19 @@ class AndroidTarget:
 
     # -- below -----------------------------------------------------------------------------------
 
+    def _read(self, script: str) -> Context:
+        """Read the sensors; before the phone is opened nobody knows whether its clocks are held."""
+        seen = self._sensors.see(script)
+        context = self._sensors.describe(
+            seen,
+            at_ns=self._clock.now_ns(),
+            pinned=self._hold.holds(seen.clocks) if self._open else None,
+            anchor=self.gear.anchor,
+            env=dict(self._env),
+        )
+        whys = (self._hold.why_not_pinned, self._hold.why_not_awake)
+        return replace(context, notes=(*context.notes, *(why for why in whys if why is not None)))
+
     def _claim(self) -> None:
         """Open it before something runs there; after a dropped link claim it anew."""
         self.open()
@@ -351,15 +316,3 @@ class AndroidTarget:
         if affinity is None:
             return None
         return parse_cpus(affinity, clusters(self._identity), self.device.cores)
-
-    def _surround(self, extremes: Extremes) -> Witness:
-        """Describe what surrounded a run: by what was sampled during it, and by a look right after it."""
-        before = self._before
-        seen = self._before = self.see(brief=True)
-        lower = any(khz < self._start.max_khz.get(policy, khz) for policy, khz in extremes.caps_khz.items())
-        return Witness(
-            throttled=True if lower else throttles(seen, self._start),
-            temp_c=deciding_c(seen),
-            cpu_pct=cpu_percent(seen, before),
-            used_ram_mb=most_used_mb(seen, extremes.free_bytes),
-        )
