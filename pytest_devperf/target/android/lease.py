@@ -87,16 +87,18 @@ def is_alive(link: Link, holder: Holder) -> bool:
         TargetError: The phone went away.
     """
     done = link.script(f"{BOOT}; {STARTED.format(pid=holder.pid)}", doing="looking for another session")
-    return parse_holder(done.output.strip()) == holder
+    return parse_holder(done.output) == holder
 
 
 def parse_holder(line: str) -> Holder | None:
-    """Read `PID START BOOT`; None if there is no such process.
+    """Read `PID START BOOT`, the last of which may be unreadable; None if there is no such process.
 
     >>> parse_holder("4711 1234567 0f1c")
     Holder(pid=4711, start_ticks=1234567, boot='0f1c')
+    >>> parse_holder("4711 1234567 ")
+    Holder(pid=4711, start_ticks=1234567, boot='')
     >>> parse_holder("4711  0f1c") is None
     True
     """
-    found = re.fullmatch(r"(\d{1,9}) (\d{1,19}) ([0-9a-f-]{0,36})", line.strip("\r\n"))
-    return Holder(pid=int(found[1]), start_ticks=int(found[2]), boot=found[3]) if found else None
+    found = re.fullmatch(r"(\d{1,9}) (\d{1,19})(?: ([0-9a-f-]{1,36}))?", line.strip())
+    return Holder(pid=int(found[1]), start_ticks=int(found[2]), boot=found[3] or "") if found else None

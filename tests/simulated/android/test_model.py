@@ -23,7 +23,7 @@ from pytest_devperf.target.android.place import ROOT
 from pytest_devperf.target.android.setup import LIBRARY, RUNNER
 from pytest_devperf.target.feed import make_feed
 from pytest_devperf.target.onnx_file import read_schema
-from pytest_devperf.target.target import Answering, Ticking, Witnessing
+from pytest_devperf.target.target import Answering, Describing, Ticking, Witnessing
 
 numpy = pytest.importorskip("numpy")
 pytestmark = pytest.mark.usefixtures("setup")
@@ -155,14 +155,15 @@ def test_memory_is_above_its_baseline(target: AndroidTarget, model: Model) -> No
     assert 0 < memory.baseline < memory.loaded <= memory.peak
 
 
-def test_the_survey_needs_no_runtime_and_agrees_with_the_run(target: AndroidTarget, model: Model) -> None:
-    with target.start(model, 0):
+def test_the_survey_needs_no_runtime_and_the_runner_names_it(target: AndroidTarget, model: Model) -> None:
+    with target.start(model, 0) as runner:
         pass
     survey = target.survey(model)
 
     assert survey.methods == ("forward",)
     assert survey.inputs["x"]["shape"] == [3, 8]
-    assert str(survey.env["sdk"]).startswith("onnxruntime ")
+    assert isinstance(runner, Describing)
+    assert str(runner.env["sdk"]).startswith("onnxruntime ")
     assert target.look().anchor is not None
 
 

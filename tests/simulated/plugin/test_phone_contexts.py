@@ -83,7 +83,9 @@ def test_a_phone_that_goes_away_between_two_passes_fails_its_cases_by_name(
     assert "Google Pixel 8 stopped answering while reading its sensors" in flat(result)
 
 
-def test_a_models_software_is_in_no_other_cases_context(session: Session, tmp_path: Any) -> None:
+def test_a_model_and_a_command_have_the_phones_memory_and_each_its_own_software(
+    session: Session, tmp_path: Any
+) -> None:
     onnx = pytest.importorskip("onnx")
     make, kinds = onnx.helper, onnx.TensorProto
     graph = make.make_graph(
@@ -107,11 +109,14 @@ def test_a_models_software_is_in_no_other_cases_context(session: Session, tmp_pa
 
     result = session.run("--devperf-json=run.json", "--devperf-provider=CPUExecutionProvider")
 
-    model_env, tool_env = (context_of(session, f"test_both.py::{name}")["env"] for name in ("test_model", "test_tool"))
+    contexts = [context_of(session, f"test_both.py::{name}") for name in ("test_model", "test_tool")]
+    model_env, tool_env = (context["env"] for context in contexts)
     assert result.ret == 0
     assert model_env["ep"] == "CPUExecutionProvider"
     assert model_env["sdk"].startswith("onnxruntime ")
     assert (tool_env["ep"], tool_env["sdk"]) == (None, None)
+    for context in contexts:
+        assert context["during"]["peak_ram_mb"] == pytest.approx(PHONE_MB * 3 / 5, rel=0.01)
     assert json.loads((session.path / "run.json").read_text())["runs"][0]["run_context"]["env"]["sdk"]
 
 
