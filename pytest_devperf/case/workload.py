@@ -25,6 +25,8 @@ class Call:
     """Receives the result inside the timing (a GPU stream, a future)."""
     shape: CallShape = "plain"
     """How the function gives its result."""
+    memory: bool = False
+    """Whether this start takes its memory: then it is watched from before its first call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,8 @@ class Model:
     """Options of each provider, in the same order."""
     session_options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the runtime's session by their names there."""
+    memory: bool = False
+    """Whether this start takes its memory: then it is watched from before it is loaded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,13 @@ so that a device made of arithmetic is measured the same way as a real one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pytest_devperf import stats
 from pytest_devperf.case.plan import MIN_ROUNDS, Plan, rounds_of_start
 from pytest_devperf.measure.budget import NS_PER_S, Cost, Fit, fit
+from pytest_devperf.measure.burst import AnyRunner, burst, run_now
 from pytest_devperf.measure.round import Round, Share, Stop, Stretch
 from pytest_devperf.measure.stability import converged
 from pytest_devperf.measure.warmup import Warmth, check_tick, checked, settle
@@ -38,17 +39,11 @@ Redo = Callable[[Round], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a start measures once its budget is fitted."""
+    """What every round of a start is made of."""
 
     process: int
-    rounds: int
-    """Rounds of this start at most."""
     iterations: int
     inner_loops: int
-    earlier_ns: tuple[float, ...]
-    """Medians of the rounds of earlier starts."""
-    bound_ns: float | None
-    converge: bool
 
 
 def enough(medians_ns: Sequence[float], bound_ns: float | None, plan: Plan | None) -> Stop | None:
@@ -67,17 +62,30 @@ def enough(medians_ns: Sequence[float], bound_ns: float | None, plan: Plan | Non
     return None
 
 
-def run_start(  # noqa: PLR0913 - what it measures, then four switches that are named
-    runner: Runner,
-    share: Share,
-    plan: Plan,
-    clock: Clock,
-    *,
-    rest_s: float = 0.0,
-    use_anchor: bool = True,
-    on_round: Callable[[Round], None] | None = None,
-    redo: Redo | None = None,
-) -> Stretch:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What happens around each round."""
+
+    rest_s: float = 0.0
+    """Wait between rounds in seconds."""
+    use_anchor: bool = True
+    """Whether the anchor kernel is timed around each round."""
+    on_round: Callable[[Round], None] | None = None
+    """Told of each round as it is kept."""
+    redo: Redo | None = None
+    """Whether a round is taken again, asked at most `MAX_REDOS` times for each."""
+
+
+AROUND_NOTHING = Around()
+"""Rounds one after the other, with their anchors."""
+
+
+def run_start(runner: Runner, share: Share, plan: Plan, clock: Clock, around: Around = AROUND_NOTHING) -> Stretch:
+    """Do what `measure_start` does with a runner that answers at once."""
+    return run_now(measure_start(runner, share, plan, clock, around))
+
+
+async def measure_start(runner: AnyRunner, share: Share, plan: Plan, clock: Clock, around: Around) -> Stretch:
     """Measure one metric in one process start.
 
     Args:
@@ -85,10 +93,7 @@ def run_start(  # noqa: PLR0913 - what it measures, then four switches that are 
         share: What this start is asked for.
         plan: The case's plan.
         clock: Waits between rounds.
-        rest_s: Wait between rounds in seconds.
-        use_anchor: Whether the anchor kernel is timed around each round.
-        on_round: Told of each round as it is kept.
-        redo: Whether a round is taken again, asked at most `MAX_REDOS` times for each.
+        around: What happens around each round.
 
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
@@ -96,78 +101,43 @@ def run_start(  # noqa: PLR0913 - what it measures, then four switches that are 
     early = enough(share.earlier_ns, share.bound_ns, plan if share.converge else None)
     if early is not None or share.rounds <= 0:
         return _stretch(runner, share, (), stop=early or "done", inner_loops=share.inner_loops or 1)
-    warmth = settle(runner, plan.warmup, share.inner_loops, process=share.process)
-    fitted = _fit(runner, share, plan, warmth, rest_s)
+    warmth = await settle(runner, plan.warmup, share.inner_loops, process=share.process)
+    fitted = _fit(runner, share, plan, warmth, around.rest_s)
     if fitted.needs_s is not None:
         return _stretch(
             runner, share, (), stop="too-slow", inner_loops=warmth.inner_loops, fitted=fitted, needs_s=fitted.needs_s
         )
-    job = Job(
-        process=share.process,
-        rounds=_own_rounds(share, fitted.rounds),
-        iterations=fitted.iterations,
-        inner_loops=warmth.inner_loops,
-        earlier_ns=share.earlier_ns,
-        bound_ns=share.bound_ns,
-        converge=share.converge,
-    )
+    job = Job(process=share.process, iterations=fitted.iterations, inner_loops=warmth.inner_loops)
     rounds: list[Round] = []
-    for taken in measure(runner, job, plan, clock, rest_s=rest_s, use_anchor=use_anchor, redo=redo):
-        rounds.append(taken)
-        if on_round is not None:
-            on_round(taken)
+    stop: Stop | None = None
+    while stop is None and len(rounds) < _own_rounds(share, fitted.rounds):
+        rounds.append(await take_kept_round(runner, job, len(rounds), clock, around))
         if len(rounds) == 1 and isinstance(runner, SelfWarming):
-            fitted = _refit(share, plan, taken, rest_s)
-        if len(rounds) >= _own_rounds(share, fitted.rounds):
-            break
-    medians_ns = [*share.earlier_ns, *(stats.median(taken.samples_ns) for taken in rounds)]
-    stop = enough(medians_ns, share.bound_ns, plan if share.converge else None) or "done"
-    return _stretch(runner, share, tuple(rounds), stop=stop, inner_loops=job.inner_loops, fitted=fitted)
+            fitted = _refit(share, plan, rounds[0], around.rest_s)
+        medians_ns = [*share.earlier_ns, *(stats.median(taken.samples_ns) for taken in rounds)]
+        stop = enough(medians_ns, share.bound_ns, plan if share.converge else None)
+    return _stretch(runner, share, tuple(rounds), stop=stop or "done", inner_loops=job.inner_loops, fitted=fitted)
 
 
-def measure(
-    runner: Runner,
-    job: Job,
-    plan: Plan,
-    clock: Clock,
-    *,
-    rest_s: float = 0.0,
-    use_anchor: bool = True,
-    redo: Redo | None = None,
-) -> Iterator[Round]:
-    """Take rounds until they are enough or the start's share is done.
-
-    Args:
-        runner: The workload, up and warm.
-        job: What is measured.
-        plan: Its stability target and patience, where the job may converge.
-        clock: Waits between rounds.
-        rest_s: Wait between rounds in seconds.
-        use_anchor: Whether the anchor kernel is timed around each round.
-        redo: Whether a round is taken again.
-
-    Yields:
-        Each round that is kept.
+async def take_kept_round(runner: AnyRunner, job: Job, index: int, clock: Clock, around: Around) -> Round:
+    """Rest, take a round until it is worth something, and report it.
 
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
     """
-    medians_ns = list(job.earlier_ns)
-    for index in range(job.rounds):
-        if index and rest_s > 0:
-            clock.sleep(rest_s)
-        taken = take_round(runner, job, index, use_anchor=use_anchor)
-        for _ in range(MAX_REDOS if redo is not None else 0):
-            if redo is None or not redo(taken):
-                break
-            taken = take_round(runner, job, index, use_anchor=use_anchor)
-        medians_ns.append(stats.median(taken.samples_ns))
-        yield taken
-        if enough(medians_ns, job.bound_ns, plan if job.converge else None) is not None:
-            return
+    if index and around.rest_s > 0:
+        clock.sleep(around.rest_s)
+    taken = await take_round(runner, job, index, use_anchor=around.use_anchor)
+    for _ in range(MAX_REDOS):
+        if around.redo is None or not around.redo(taken):
+            break
+        taken = await take_round(runner, job, index, use_anchor=around.use_anchor)
+    if around.on_round is not None:
+        around.on_round(taken)
+    return taken
 
 
-def take_round(runner: Runner, job: Job, index: int, *, use_anchor: bool) -> Round:
+async def take_round(runner: AnyRunner, job: Job, index: int, *, use_anchor: bool) -> Round:
     """Take one round: anchor three times, the burst, one unrecorded anchor, three more.
 
     The anchor right after a burst is 2 to 19 % slow (caches and clock are the workload's), so the first is
@@ -175,7 +145,7 @@ def take_round(runner: Runner, job: Job, index: int, *, use_anchor: bool) -> Rou
     """
     anchors_ns = _anchors(runner) if use_anchor else []
     where = f"round {index + 1} of process start {job.process + 1}"
-    samples_ns = checked(runner.run(job.iterations, job.inner_loops), where=where)
+    samples_ns = checked(await burst(runner, job.iterations, job.inner_loops), where=where)
     check_tick(runner, samples_ns, job.inner_loops, where=where)
     seen = runner.witness() if isinstance(runner, Witnessing) else Witness()
     if anchors_ns:
@@ -214,7 +184,7 @@ def _shortened(value_ns: float) -> float:
     return round(value_ns) if value_ns >= WHOLE_FROM_NS else round(value_ns, DECIMALS) or value_ns
 
 
-def _anchors(runner: Runner) -> list[float]:
+def _anchors(runner: AnyRunner) -> list[float]:
     """Time the anchor; nothing where the runner has none."""
     times_ns: list[float] = []
     for _ in range(ANCHORS):
@@ -237,7 +207,7 @@ def _own_rounds(share: Share, total: int) -> int:
     return min(share.rounds, rounds_of_start(total, share.processes, share.process))
 
 
-def _fit(runner: Runner, share: Share, plan: Plan, warmth: Warmth, rest_s: float) -> Fit:
+def _fit(runner: AnyRunner, share: Share, plan: Plan, warmth: Warmth, rest_s: float) -> Fit:
     """Fit the case into its budget, by what the warm-up took."""
     if warmth.call_ns is None or not _decides(share):
         return Fit(rounds=share.total_rounds, iterations=share.iterations)
@@ -272,7 +242,7 @@ def _within(cost: Cost, share: Share, plan: Plan) -> Fit:
 
 
 def _stretch(
-    runner: Runner,
+    runner: AnyRunner,
     share: Share,
     rounds: tuple[Round, ...],
     *,

@@ -6,12 +6,12 @@ What drifts, heat above all, touches both alike; so neither anchor nor early pas
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.measure.budget import NS_PER_S, Cost, fit
-from pytest_devperf.measure.loop import Job, Redo, measure
+from pytest_devperf.measure.burst import run_now
+from pytest_devperf.measure.loop import AROUND_NOTHING, Around, Job, take_kept_round
 from pytest_devperf.measure.round import Round, Share, Stretch
 from pytest_devperf.measure.warmup import settle
 from pytest_devperf.target.target import Clock, Runner, SelfWarming, Ticking
@@ -27,16 +27,14 @@ class Sides:
     new: Runner
 
 
-def run_turns(  # noqa: PLR0913 - what it measures, then switches that are named
+def run_turns(
     sides: Sides,
     share: Share,
     plan: Plan,
     clock: Clock,
     *,
     order: str,
-    rest_s: float = 0.0,
-    on_round: Callable[[Round], None] | None = None,
-    redo: Redo | None = None,
+    around: Around = AROUND_NOTHING,
 ) -> tuple[Stretch, Stretch]:
     """Measure two workloads in one process start.
 
@@ -46,9 +44,7 @@ def run_turns(  # noqa: PLR0913 - what it measures, then switches that are named
         plan: The case's plan.
         clock: Waits between rounds.
         order: Whose round each is, `A` the old workload's, `B` the new one's; cut where fewer rounds are asked for.
-        rest_s: Wait between rounds in seconds.
-        on_round: Told of each round as it is kept.
-        redo: Whether a round is taken again.
+        around: What happens around each round; no anchor is timed.
 
     Returns:
         The old stretch and the new one, with equally many rounds.
@@ -57,18 +53,14 @@ def run_turns(  # noqa: PLR0913 - what it measures, then switches that are named
         CaseError: A duration is NaN, infinite, zero or negative.
     """
     runners = {OLD: sides.old, NEW: sides.new}
-    share = _settled(runners, share, plan, rest_s)
+    share = _settled(runners, share, plan, around.rest_s)
     taken: dict[str, list[Round]] = {OLD: [], NEW: []}
     began_ns = clock.now_ns()
     for letter in order:
         if len(taken[letter]) >= share.rounds:
             continue
-        if (taken[OLD] or taken[NEW]) and rest_s > 0:
-            clock.sleep(rest_s)
-        round_ = _round(runners[letter], share, plan, clock, redo)
-        taken[letter].append(round_)
-        if on_round is not None:
-            on_round(round_)
+        index = len(taken[OLD]) + len(taken[NEW])
+        taken[letter].append(_round(runners[letter], share, index, clock, replace(around, use_anchor=False)))
         if share.process == 0 and len(taken[OLD]) == len(taken[NEW]) == 1:
             share = _within(share, plan, clock.now_ns() - began_ns)
     return _stretch(runners[OLD], share, taken[OLD]), _stretch(runners[NEW], share, taken[NEW])
@@ -76,8 +68,8 @@ def run_turns(  # noqa: PLR0913 - what it measures, then switches that are named
 
 def _settled(runners: dict[str, Runner], share: Share, plan: Plan, rest_s: float) -> Share:
     """Warm both up, and choose inner loops and iterations for both, by what they take."""
-    new = settle(runners[NEW], plan.warmup, share.inner_loops, process=share.process)
-    old = settle(runners[OLD], plan.warmup, new.inner_loops, process=share.process)
+    new = run_now(settle(runners[NEW], plan.warmup, share.inner_loops, process=share.process))
+    old = run_now(settle(runners[OLD], plan.warmup, new.inner_loops, process=share.process))
     iterations = share.iterations
     if share.process == 0 and not share.fixed and new.call_ns is not None and old.call_ns is not None:
         each_ns = (new.call_ns + old.call_ns) * new.inner_loops + new.beside_ns + old.beside_ns
@@ -100,17 +92,13 @@ def _within(share: Share, plan: Plan, pair_ns: int) -> Share:
     return replace(share, total_rounds=min(share.total_rounds, max(share.rounds, affordable)))
 
 
-def _round(runner: Runner, share: Share, plan: Plan, clock: Clock, redo: Redo | None) -> Round:
+def _round(runner: Runner, share: Share, index: int, clock: Clock, around: Around) -> Round:
     job = Job(
         process=share.process,
-        rounds=1,
         iterations=share.iterations,
         inner_loops=1 if isinstance(runner, SelfWarming) else share.inner_loops or 1,
-        earlier_ns=(),
-        bound_ns=None,
-        converge=False,
     )
-    return next(measure(runner, job, plan, clock, use_anchor=False, redo=redo))
+    return run_now(take_kept_round(runner, job, index, clock, around))
 
 
 def _stretch(runner: Runner, share: Share, rounds: list[Round]) -> Stretch:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pytest_devperf.errors import CaseError
+from pytest_devperf.measure.burst import AnyRunner, burst
 from pytest_devperf.metric import LONGEST_NS, SHORTEST_NS
-from pytest_devperf.target.target import Looping, Runner, SelfWarming, Ticking, Witnessing
+from pytest_devperf.target.target import Looping, SelfWarming, Ticking, Witnessing
 from pytest_devperf.untrusted import shown
 
 __tracebackhide__ = True
@@ -25,8 +26,13 @@ half of the usual tolerance, is fine enough then."""
 STEP_SLACK = 1e-6
 """Part of a step by which a multiple of it may be off: what dividing inner loops out leaves of a float."""
 
-INNER_LOOPS_STEP = 10
-"""Inner loops are powers of ten: two runs of the same code then nearly always agree on them."""
+INNER_LOOPS_STEPS = (1, 2, 5, 10)
+"""Inner loops are one of these times a power of ten: two runs of the same code then mostly agree on them, and no
+iteration takes much longer than it has to."""
+
+TRUSTED_SHARE = 0.02
+"""Part of a long enough iteration from which on a probe shows how long a call takes; a shorter one is repeated ten times
+as much. It is 20 steps of a clock that is known."""
 
 MAX_INNER_LOOPS = 10**7
 """More calls than any clock needs: an empty function of 20 ns under a step of 0.2 ms."""
@@ -69,7 +75,7 @@ def checked(samples_ns: Sequence[float], *, where: str, zero: bool = False) -> S
     return samples_ns
 
 
-def settle(runner: Runner, warmup: int, inner_loops: int | None, *, process: int) -> Warmth:
+async def settle(runner: AnyRunner, warmup: int, inner_loops: int | None, *, process: int) -> Warmth:
     """Run the unrecorded iterations and decide on inner loops.
 
     Args:
@@ -87,16 +93,16 @@ def settle(runner: Runner, warmup: int, inner_loops: int | None, *, process: int
     where = f"the warm-up of process start {process + 1}"
     if not warmup and inner_loops is not None:
         return Warmth(call_ns=None, beside_ns=0.0, inner_loops=inner_loops)
-    samples_ns = checked(runner.run(warmup or 1, 1), where=where, zero=True)
+    samples_ns = checked(await burst(runner, warmup or 1, 1), where=where, zero=True)
     check_tick(runner, samples_ns, 1, where=where)
     call_ns = min(samples_ns)
     beside_ns = _beside(runner, samples_ns)
     if inner_loops is None:
-        inner_loops, call_ns = calibrate(runner, samples_ns, where=where)
+        inner_loops, call_ns = await calibrate(runner, samples_ns, where=where)
     return Warmth(call_ns=call_ns, beside_ns=beside_ns, inner_loops=inner_loops)
 
 
-def calibrate(runner: Runner, samples_ns: Sequence[float], *, where: str) -> tuple[int, float]:
+async def calibrate(runner: AnyRunner, samples_ns: Sequence[float], *, where: str) -> tuple[int, float]:
     """Find how many calls make an iteration that is long beside the step of the clock.
 
     Args:
@@ -105,7 +111,7 @@ def calibrate(runner: Runner, samples_ns: Sequence[float], *, where: str) -> tup
         where: For messages.
 
     Returns:
-        Inner loops, a power of ten, and the time of one call in ns.
+        Inner loops and the time of one call in ns.
 
     Raises:
         CaseError: A duration or the step that the runner states is none, or the clock does not move.
@@ -114,9 +120,10 @@ def calibrate(runner: Runner, samples_ns: Sequence[float], *, where: str) -> tup
         return 1, min(samples_ns)
     told_ns = told_tick(runner, where=where)
     loops, last_ns, seen_ns = 1, list(samples_ns), list(samples_ns)
-    while loops < MAX_INNER_LOOPS and _is_short(min(last_ns), told_ns, seen_ns):
-        loops *= INNER_LOOPS_STEP
-        probed_ns = checked(runner.run(_PROBES, loops), where=where, zero=True)
+    while loops < MAX_INNER_LOOPS and _is_short(min(last_ns), wanted_ns := _wanted_ns(told_ns, seen_ns)):
+        trusted = wanted_ns is not None and min(last_ns) >= TRUSTED_SHARE * wanted_ns
+        loops = rounded_up(loops * wanted_ns / min(last_ns)) if trusted else loops * 10
+        probed_ns = checked(await burst(runner, _PROBES, loops), where=where, zero=True)
         last_ns = [each * loops for each in probed_ns]
         seen_ns += last_ns
     if not any(last_ns):
@@ -127,7 +134,7 @@ def calibrate(runner: Runner, samples_ns: Sequence[float], *, where: str) -> tup
     return loops, min(last_ns) / loops
 
 
-def told_tick(runner: Runner, *, where: str) -> float | None:
+def told_tick(runner: AnyRunner, *, where: str) -> float | None:
     """Ask a runner for the step of its clock; None if it does not know.
 
     Raises:
@@ -141,7 +148,7 @@ def told_tick(runner: Runner, *, where: str) -> float | None:
     return tick_ns
 
 
-def check_tick(runner: Runner, samples_ns: Sequence[float], inner_loops: int, *, where: str) -> None:
+def check_tick(runner: AnyRunner, samples_ns: Sequence[float], inner_loops: int, *, where: str) -> None:
     """Refuse a step of the clock that is longer than everything it timed: it would hide any change.
 
     Raises:
@@ -155,14 +162,16 @@ def check_tick(runner: Runner, samples_ns: Sequence[float], inner_loops: int, *,
         )
 
 
-def _is_short(iteration_ns: float, told_ns: float | None, seen_ns: Sequence[float]) -> bool:
-    """Tell whether an iteration is too short for the step of the clock, as told or else as seen."""
-    if iteration_ns == 0:
-        return True
+def _wanted_ns(told_ns: float | None, seen_ns: Sequence[float]) -> float | None:
+    """Tell how long an iteration has to be, by the step of the clock as told or else as seen; None if none shows."""
     if told_ns is not None:
-        return iteration_ns < TICKS_PER_ITERATION * told_ns
+        return TICKS_PER_ITERATION * told_ns
     step_ns = seen_step(seen_ns)
-    return step_ns is not None and iteration_ns < TICKS_SEEN * step_ns
+    return None if step_ns is None else TICKS_SEEN * step_ns
+
+
+def _is_short(iteration_ns: float, wanted_ns: float | None) -> bool:
+    return iteration_ns == 0 or (wanted_ns is not None and iteration_ns < wanted_ns)
 
 
 def seen_step(durations_ns: Sequence[float]) -> float | None:
@@ -180,7 +189,17 @@ def seen_step(durations_ns: Sequence[float]) -> float | None:
     return step_ns if whole else None
 
 
-def _beside(runner: Runner, samples_ns: Sequence[float]) -> float:
+def rounded_up(calls: float) -> int:
+    """Round a number of calls up to 1, 2 or 5 times a power of ten.
+
+    >>> [rounded_up(calls) for calls in (1, 1.1, 21, 500, 501, 10**9)]
+    [1, 2, 50, 500, 1000, 10000000]
+    """
+    power = int(10 ** math.floor(math.log10(calls)))
+    return min(MAX_INNER_LOOPS, next(step * power for step in INNER_LOOPS_STEPS if step * power >= calls))
+
+
+def _beside(runner: AnyRunner, samples_ns: Sequence[float]) -> float:
     """Tell the untimed part of an iteration from the wall time the runner saw."""
     wall_ns = runner.witness().wall_ns if isinstance(runner, Witnessing) else None
     if wall_ns is None:

@@ -106,11 +106,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine case that no asyncio plugin has claimed on a loop of its own."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj) or not is_case(pyfuncitem):
         return None
-    from pytest_devperf.plugin.awaited import run_alone
+    from pytest_devperf.target.host.once import run_in_loop
 
     names = pyfuncitem._fixtureinfo.argnames  # noqa: SLF001 - as pytest's own call does
     arguments = {name: pyfuncitem.funcargs[name] for name in names}
-    run_alone(lambda: pyfuncitem.obj(**arguments))
+    run_in_loop(lambda: pyfuncitem.obj(**arguments))
     return True
 
 
@@ -129,6 +129,12 @@ def devperf(request: pytest.FixtureRequest) -> Generator[Benchmark, None, None]:
         pytest.fail(
             "devperf cannot be requested with request.getfixturevalue: add it to the test's arguments, "
             "so that the case is known before it runs",
+            pytrace=False,
+        )
+    if getattr(getattr(request.node, "obj", None), "is_hypothesis_test", False):
+        pytest.fail(
+            "hypothesis calls this test again and again with other inputs, each of which is another workload: "
+            "measure fixed inputs in a test without @given",
             pytrace=False,
         )
     from pytest_devperf.plugin.begin import benchmark_of

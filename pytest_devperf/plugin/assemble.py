@@ -184,6 +184,7 @@ def _with_cautions(entry: Entry, record: Record, busy_cpu_percent: float) -> Rec
         emulator=bool(getattr(entry.target, "emulator", False)),
         debug_build=bool(getattr(entry.target, "debuggable", False)),
         quality=record.stable.quality if record.stable else None,
+        uncounted_children=any(start.unseen_children for start in entry.starts),
         shared_process=first.role == "all"
         and entry.target is not None
         and is_this_machine(entry.target)  # elsewhere every start has a process of its own

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_devperf.errors import DevperfError, Unsupported
 from pytest_devperf.metric import LATENCY
-from pytest_devperf.plugin.marker import is_case, takes_fixture
+from pytest_devperf.plugin.marker import MARKER, is_case, takes_fixture
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.meter import Meter
@@ -51,6 +51,9 @@ class Calls:
             meter.finish()
         except DevperfError as error:
             problem = error
+        except TypeError as error:
+            explain(item, error)
+            raise
         finally:
             # What is imported late, for the next case or the report, is found also where a test emptied the path.
             sys.path.extend(entry for entry in path if entry not in sys.path)
@@ -77,7 +80,19 @@ class Unmeasured:
             if not is_case(item):
                 raise
             problem = error
+        except TypeError as error:
+            explain(item, error)
+            raise
         return pytest.fail(problem.beside(item.nodeid), pytrace=False)
+
+
+def explain(item: pytest.Item, error: TypeError) -> None:
+    """Have the fixture of a test explain an error that it may know the reason of."""
+    from pytest_devperf.plugin.fixture import Benchmark
+
+    benchmark = getattr(item, "funcargs", {}).get(MARKER)
+    if isinstance(benchmark, Benchmark):
+        benchmark.explain(error)
 
 
 def measured_whole(item: pytest.Item, meter: Meter) -> Any:  # noqa: ANN401 - the test function

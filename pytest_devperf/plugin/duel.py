@@ -91,7 +91,7 @@ def fight(meter: Meter, name: str, old: Workload, new: Workload) -> Any:  # noqa
             meter.case.plan,
             meter.clock,
             order=turns(share.process),
-            **meter.around_rounds(),
+            around=meter.around_rounds(),
         )
         outputs = after.result() if isinstance(after, Answering) else None
     metric = time_metric(name)

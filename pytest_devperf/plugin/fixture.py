@@ -5,7 +5,6 @@ With measuring on, every call goes to a `Meter`; without, it runs once, as in an
 
 from __future__ import annotations
 
-import inspect
 import numbers
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -49,6 +48,8 @@ class Benchmark:
         self._once = once
         self._named: set[str] = set()
         self._unawaited: dict[str, Coroutine[Any, Any, Any]] = {}
+        self._not_awaited: dict[str, Call] = {}
+        """Plain calls made in a coroutine, by the type of their result."""
 
     def __call__(self, function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Result:
         """Measure a call as the metric `latency`.
@@ -87,20 +88,31 @@ class Benchmark:
         result: Result = self._time(f"{LATENCY}.{self._name(name)}", function, args, kwargs, setup=setup, sync=sync)
         return result
 
-    def stream(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> list[Any]:
-        """Measure a generator as `first_item`, `per_item` and `latency`, and return its items."""
+    def stream(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - see Returns
+        """Measure a generator as `first_item`, `per_item` and `latency`.
+
+        Returns:
+            The list of its items; of an asynchronous generator in a coroutine test an awaitable of it.
+        """
         from pytest_devperf.case.workload import Call
 
         self._claim(LATENCY)
-        call = Call(function=function, args=args, kwargs=kwargs, shape="stream")
-        if self._meter is None:
-            return list(function(*args, **kwargs))
-        return list(self._meter.time(LATENCY, call))
+        return self._run(LATENCY, Call(function=function, args=args, kwargs=kwargs, shape="stream"))
 
     def load(self, factory: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Result:
         """Bring an object up: metrics `load`, `first_load` and the memory it takes."""
+        from pytest_devperf.case.function import name_of, refuse_unfinished, what_it_gives
+
+        if what_it_gives(factory) != "result":
+            raise CaseError(
+                f"{self._case_id}: devperf.load calls a plain function, and {name_of(factory)} is none, "
+                "so that only the making of a coroutine or generator would be timed",
+                "bring the object up in a plain function",
+            )
         if self._meter is None:
-            return factory(*args, **kwargs)
+            made = factory(*args, **kwargs)
+            refuse_unfinished(factory, made)
+            return made
         loaded: Result = self._meter.load(factory, args, kwargs)
         return loaded
 
@@ -288,7 +300,7 @@ class Benchmark:
         if self._meter is not None:
             self._meter.record(name, number, unit=unit, better=better)
 
-    def workload(self, **facts: Any) -> None:
+    def workload(self, /, **facts: Any) -> None:
         """State facts of the work done: another value next time makes the case incomparable."""
         if self._meter is not None:
             self._meter.state(facts)
@@ -328,33 +340,45 @@ class Benchmark:
         setup: Callable[[], object] | None = None,
         sync: Callable[[Any], object] | None = None,
     ) -> Any:  # noqa: ANN401 - whatever the function returns
-        self._claim(metric)
-        self._refuse_generator(function)
-        coroutine = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
-        )
-        if self._meter is None:
-            if coroutine:
-                return self._await_once(metric, lambda: function(*args, **kwargs), setup, sync)
-            return self._call_once(function, args, kwargs, setup=setup, sync=sync)
+        from pytest_devperf.case.function import name_of, what_it_gives
         from pytest_devperf.case.workload import Call
 
+        self._claim(metric)
+        gives = what_it_gives(function)
+        if gives in {"generator", "async generator"}:
+            raise CaseError(
+                f"{self._case_id}: {name_of(function)} returns a generator, and to create one takes no time",
+                "measure it with devperf.stream(function, ...)",
+            )
         call = Call(
             function=function,
             args=args,
             kwargs=kwargs,
             setup=setup,
             sync=sync,
-            shape="coroutine" if coroutine else "plain",
+            shape="coroutine" if gives == "coroutine" else "plain",
         )
-        return self._measure(metric, call)
+        return self._run(metric, call)
 
-    def _measure(self, metric: str, call: Call) -> Any:  # noqa: ANN401 - whatever the function returns
-        assert self._meter is not None
-        meter = self._meter
-        if call.shape == "coroutine" and _loop_is_running():
-            return self._expected(metric, lambda: meter.time_awaited(metric, call))
-        return self._skipping(lambda: meter.time(metric, call))
+    def _run(self, metric: str, call: Call) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Measure a call, or make it once; one that is awaited runs in the test's own event loop if there is one."""
+        from pytest_devperf.target.host.eventloop import is_in_coroutine
+        from pytest_devperf.target.host.once import await_once, call_once, is_awaited, run_in_loop
+
+        meter, inside = self._meter, is_in_coroutine()
+        if is_awaited(call) and inside:
+            return self._expected(
+                metric, lambda: await_once(call) if meter is None else meter.time_awaited(metric, call)
+            )
+        if meter is not None:
+            result = self._skipping(lambda: meter.time(metric, call))
+        elif is_awaited(call):
+            result = run_in_loop(lambda: await_once(call))
+        else:
+            result = call_once(call)
+        if inside:
+            self._not_awaited[type(result).__name__] = call
+        return result
 
     def _expected(self, metric: str, work: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
         """Remember a measurement until it is awaited."""
@@ -366,51 +390,15 @@ class Benchmark:
         coroutine = self._unawaited[metric] = awaited()
         return coroutine
 
-    def _call_once(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        *,
-        setup: Callable[[], object] | None,
-        sync: Callable[[Any], object] | None,
-    ) -> Any:  # noqa: ANN401 - whatever the function returns
-        if setup is not None:
-            setup()
-        result = function(*args, **kwargs)
-        if inspect.isgenerator(result) or inspect.isasyncgen(result):
-            self._refuse_generator(function, made=True)
-        if inspect.iscoroutine(result):
-            result.close()
-            raise CaseError(
-                f"{self._case_id}: {getattr(function, '__qualname__', function)!s} returned a coroutine, "
-                "so only its creation would be timed",
-                "pass the coroutine function itself: await devperf(function, ...)",
-            )
-        if sync is not None:
-            sync(result)
-        return result
+    def explain(self, error: TypeError) -> None:
+        """Add to an error what it means, if a test awaited the result of a plain function."""
+        from pytest_devperf.case.function import name_of
 
-    def _await_once(
-        self,
-        metric: str,
-        work: Callable[[], Awaitable[Any]],
-        setup: Callable[[], object] | None,
-        sync: Callable[[Any], object] | None,
-    ) -> Any:  # noqa: ANN401 - whatever is awaited
-        async def once() -> Any:  # noqa: ANN401 - whatever is awaited
-            if setup is not None:
-                setup()
-            result = await work()
-            if sync is not None:
-                sync(result)
-            return result
-
-        if _loop_is_running():
-            return self._expected(metric, once)
-        from pytest_devperf.plugin.awaited import run_alone
-
-        return run_alone(once)
+        said = str(error)
+        call = next((call for kind, call in self._not_awaited.items() if kind in said and "await" in said), None)
+        if call is not None:
+            name = name_of(call.function)
+            error.args = (f"{said}: {name} is no coroutine function, so devperf({name}, ...) is called without await",)
 
     def _model(self, model: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a Model, imported late
         if self._meter is not None:
@@ -466,14 +454,6 @@ class Benchmark:
             )
         return name
 
-    def _refuse_generator(self, function: Callable[..., Any], *, made: bool = False) -> None:
-        if made or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise CaseError(
-                f"{self._case_id}: {getattr(function, '__qualname__', function)!s} returns a generator, "
-                "and to create one takes no time",
-                "measure it with devperf.stream(function, ...)",
-            )
-
 
 def _as_float(value: object) -> float | None:
     """Convert a number, one of numpy's too; None for anything else, and for one that no float holds."""
@@ -483,14 +463,3 @@ def _as_float(value: object) -> float | None:
         return float(value)
     except OverflowError:
         return None
-
-
-def _loop_is_running() -> bool:
-    """Tell whether this code is called from inside a coroutine."""
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_devperf.case.function import refuse_unfinished
 from pytest_devperf.metric import (
     BYTES_PER_MIB,
     FIRST_LOAD,
@@ -18,6 +19,7 @@ from pytest_devperf.metric import (
     start_metric,
 )
 from pytest_devperf.plugin.start import Few
+from pytest_devperf.target.host.footprint import Footprint
 from pytest_devperf.target.target import Clock, Memory
 
 LOAD_CYCLES = 3
@@ -40,38 +42,47 @@ class Loaded:
         self._args = args
         self._kwargs = kwargs
         self._clock = clock
-        self._taken = taken
+        self._footprint = Footprint() if taken else None
         self._loads: list[int] = []
 
     def first(self) -> Any:  # noqa: ANN401 - whatever the factory makes
         """Bring the test's own object up."""
-        if not self._taken:
-            return self._factory(*self._args, **self._kwargs)
-        from pytest_devperf.sensor.memory import PeakMemory
-
-        gc.collect()
-        self._peak = PeakMemory()
-        self._peak.reset()
-        self._baseline = self._peak.rss_bytes()
-        loaded = self._once()
-        self._loaded = self._peak.rss_bytes()
+        if self._footprint is None:
+            return self._made()
+        with self._footprint.children.watched():
+            loaded = self._once()
+        self._footprint.note_loaded()
         return loaded
 
-    def finish(self) -> list[Few]:
+    def resume(self) -> None:
+        """Go on watching the peak: the object that was loaded goes to work."""
+        if self._footprint is not None:
+            self._footprint.resume()
+
+    def finish(self) -> Memory | None:
         """Read the peak, then the size after disposal, then time the further load cycles."""
-        peak = self._peak.peak_bytes()
-        gc.collect()
-        disposed = self._peak.rss_bytes()
-        self._peak.close()
-        memory = Memory(baseline=self._baseline, loaded=self._loaded, peak=peak, disposed=disposed)
+        if self._footprint is None:
+            return None
+        memory = self._footprint.end(lambda: None)
+        self._footprint.close()
         for _ in range(LOAD_CYCLES - 1):
             self._once()
             gc.collect()
-        return [*load_values(self._loads), *memory_values(memory)]
+        return memory
+
+    @property
+    def loads_ns(self) -> Sequence[int]:
+        """What each load took."""
+        return self._loads
+
+    def _made(self) -> Any:  # noqa: ANN401 - whatever the factory makes
+        made = self._factory(*self._args, **self._kwargs)
+        refuse_unfinished(self._factory, made)
+        return made
 
     def _once(self) -> Any:  # noqa: ANN401 - whatever the factory makes
         began = self._clock.now_ns()
-        loaded = self._factory(*self._args, **self._kwargs)
+        loaded = self._made()
         self._loads.append(self._clock.now_ns() - began)
         return loaded
 

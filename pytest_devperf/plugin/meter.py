@@ -6,8 +6,10 @@ writes down what came of it in a `CaseStart`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.case import Case
@@ -22,8 +24,9 @@ from pytest_devperf.case.fingerprint import (
 from pytest_devperf.case.plan import MIN_ITERATIONS
 from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.measure.loop import run_start
-from pytest_devperf.measure.round import Round, Share, Stretch
+from pytest_devperf.measure.burst import AnyRunner, burst, run_now
+from pytest_devperf.measure.loop import Around, measure_start
+from pytest_devperf.measure.round import Round, Stretch
 from pytest_devperf.metric import (
     BYTES_PER_MIB,
     EXECUTE,
@@ -92,6 +95,10 @@ class Meter:
         self._report_round = on_round
         self._cool_again = cool_again
         self._loaded: Loaded | None = None
+        self._running: str | None = None
+        """What is being measured."""
+        self._broken: str | None = None
+        """How a measurement ended that was not brought to its end."""
         self.wish: Wish | None = None
         """What is asked of an app's launch beside the plan; None: this session measures no apps."""
         self.app_measured: App | None = None
@@ -107,21 +114,27 @@ class Meter:
 
     def time(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
         """Time a call in rounds and hand back the result of its first, unrecorded call."""
-        target = self._enter(call, name)
-        metric = time_metric(name)
-        with target.start(call, self.orders.process) as runner:
-            result = runner.result() if isinstance(runner, Answering) else None
-            self._spend(runner, metric, call)
-        return result
+        with self._alone(name):
+            call = self._prepared(call)
+            target = self._enter(call, name)
+            with target.start(call, self.orders.process) as runner:
+                result = runner.result() if isinstance(runner, Answering) else None
+                with self._unbroken(name):
+                    run_now(self._spend(runner, time_metric(name), call))
+            return result
 
     async def time_awaited(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
-        """Time a coroutine function inside the running loop."""
-        from pytest_devperf.plugin.awaited import AwaitedRunner
+        """Time a coroutine function, or an asynchronous stream, inside the running loop."""
+        from pytest_devperf.target.host.call import AwaitedRunner
 
-        self._enter(call, name)
-        async with AwaitedRunner.bring_up(call, self._clock) as runner:
-            await runner.spend(self._spend, time_metric(name), call)
-            return runner.result()
+        with self._alone(name):
+            call = self._prepared(call)
+            self._enter(call, name)
+            async with AwaitedRunner(call, clock=self._clock) as runner:
+                result = runner.result()
+                with self._unbroken(name):
+                    await self._spend(runner, time_metric(name), call)
+            return result
 
     def load(self, factory: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Bring an object up; in the starts that take loads, time it and begin the memory pass."""
@@ -155,7 +168,7 @@ class Meter:
         outputs = None
         if self._takes_rounds:
             with target.start(model, self.orders.process) as runner:
-                self._spend(runner, metric, model)
+                run_now(self._spend(runner, metric, model))
                 outputs = runner.result() if isinstance(runner, Answering) else None
         if self._takes_few and not any(few.metric.name == LOAD for few in self.start.few):
             # The first method's: the file is loaded once, whichever method runs then.
@@ -174,7 +187,7 @@ class Meter:
         """Run a program that measures itself, once per round."""
         target = self._enter(command, LATENCY)
         with target.start(command, self.orders.process) as runner:
-            self._spend(runner, time_metric(LATENCY), command)
+            run_now(self._spend(runner, time_metric(LATENCY), command))
         if self._takes_few:
             with target.start(command, self.orders.process) as runner:
                 self._keep_memory(runner.memory(self.case.plan.iterations))
@@ -236,12 +249,18 @@ class Meter:
         if self.orders.role == "solo" and not self._wants_memory(probe.workload):
             return
         with target.start(probe.workload, self.orders.process) as runner:
-            self._spend(runner, probe.metric, probe.workload)
+            run_now(self._spend(runner, probe.metric, probe.workload))
 
     def finish(self) -> None:
         """Take what can only be taken when the test's own references are gone."""
+        if self._broken is not None:
+            raise CaseError(
+                f"{self.case.id}: {self._broken}, which the test caught",
+                "let it through, or measure a workload that does not raise",
+            )
         if self._loaded is not None and self._takes_few:
-            self.start.few.extend(self._loaded.finish())
+            self._keep_memory(self._loaded.finish())
+            self._keep_loads(self._loaded.loads_ns)
         if self._target is None and self.start.few:
             # Nothing but values that the test found out itself: it found them where calls run.
             self._settle(self._target_for(Call(function=self.finish)))
@@ -267,13 +286,14 @@ class Meter:
         self._new(name)
         self.probes.append(Probe(metric=time_metric(name), workload=new, old=old))
 
-    def around_rounds(self) -> dict[str, Any]:
+    def around_rounds(self) -> Around:
         """What happens around each round: the rest before it, who hears of it, whether it is taken again."""
-        return {
-            "rest_s": rest_s(self.case.plan, self._target),
-            "on_round": self._on_round,
-            "redo": self._redo if is_phone(self._target) else None,
-        }
+        return Around(
+            rest_s=rest_s(self.case.plan, self._target),
+            use_anchor=self._use_anchor,
+            on_round=self._on_round,
+            redo=self._redo if is_phone(self._target) else None,
+        )
 
     # -- how ------------------------------------------------------------------------------------
 
@@ -330,38 +350,56 @@ class Meter:
                 "use devperf.measure(name, ...) for a second measurement",
             )
 
-    def _spend(self, runner: Runner, metric: Metric, workload: Workload) -> None:
+    @contextmanager
+    def _alone(self, name: str) -> Iterator[None]:
+        """Refuse a measurement that begins while another one of this test is under way."""
+        if self._running is not None:
+            raise CaseError(
+                f"{self.case.id}: {name!r} was to be measured while {self._running!r} is",
+                "measure one after the other",
+            )
+        self._running = name
+        try:
+            yield
+        finally:
+            self._running = None
+
+    @contextmanager
+    def _unbroken(self, name: str) -> Iterator[None]:
+        """Note a measurement that ends with an exception: the test may catch it, but has no measurement then."""
+        try:
+            yield
+        except BaseException as error:
+            self._broken = f"the measurement of {name!r} ended with {type(error).__name__}"
+            raise
+
+    def _prepared(self, call: Call) -> Call:
+        """Say whether this start takes a call's memory; of an object that was loaded, the load's is taken."""
+        return replace(call, memory=self._takes_few and self._loaded is None and self.case.memory)
+
+    async def _spend(self, runner: AnyRunner, metric: Metric, workload: Workload) -> None:
         """Do with a runner what this start is for: rounds, memory, or both."""
         self.note_software(runner)
         if self._takes_rounds:
             self._new(metric.name)
             self.probes.append(Probe(metric=metric, workload=workload))
             share = self.orders.share(metric.name)
-            self._keep(metric, self._run(runner, share))
+            around = self.around_rounds()
+            self._keep(metric, await measure_start(runner, share, self.case.plan, self._clock, around))
         if not self._takes_few or not isinstance(workload, Call):
             return
         if self._loaded is not None:
             # The peak is the load's: the object that was loaded is at work here.
-            runner.run(MIN_ITERATIONS, 1)
+            self._loaded.resume()
+            await burst(runner, MIN_ITERATIONS, 1)
         elif self.case.memory:
-            self._keep_memory(runner.memory(MIN_ITERATIONS))
+            taken = runner.memory(MIN_ITERATIONS)
+            self._keep_memory(await taken if isawaitable(taken) else taken)
 
-    def note_software(self, runner: Runner) -> None:
-        """Write down the software that runs a workload, where only its runner knows it."""
+    def note_software(self, runner: AnyRunner) -> None:
+        """Write down the software that runs a workload, if only its runner knows it."""
         if isinstance(runner, Describing):
             self.start.env.update(runner.env)
-
-    def _run(self, runner: Runner, share: Share) -> Stretch:
-        return run_start(
-            runner,
-            share,
-            self.case.plan,
-            self._clock,
-            rest_s=rest_s(self.case.plan, self._target),
-            use_anchor=self._use_anchor,
-            on_round=self._on_round,
-            redo=self._redo if is_phone(self._target) else None,
-        )
 
     def _redo(self, round_: Round) -> bool:
         """Take a round again that a phone throttled in, once it has cooled down."""
@@ -403,7 +441,7 @@ class Meter:
         """Bring a model up several times: the first for memory, all for the load."""
         loads: list[int] = []
         for cycle in range(LOAD_CYCLES):
-            with target.start(model, self.orders.process) as runner:
+            with target.start(replace(model, memory=cycle == 0), self.orders.process) as runner:
                 if runner.load_ns is not None:
                     loads.append(runner.load_ns)
                 if cycle == 0:
@@ -428,6 +466,8 @@ class Meter:
 
     def _keep_memory(self, memory: Memory | None) -> None:
         self.start.few.extend(memory_values(memory))
+        if memory is not None and memory.unseen_children:
+            self.start.unseen_children = True
 
     def note_survey(self, survey: Survey) -> None:
         """Write down what a target found out about a model.

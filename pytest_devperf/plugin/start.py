@@ -84,6 +84,8 @@ class CaseStart(Struct):
     device: Device | None = None
     instrumented: str | None = None
     unsupported: str | None = None
+    unseen_children: bool = False
+    """Whether a child process came and went without its memory being counted."""
     solo: bool = False
     """Whether the case has a load or sizes, which are taken in starts of its own."""
 

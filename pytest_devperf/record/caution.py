@@ -135,6 +135,7 @@ CAUTIONS: Mapping[str, Caution] = {
         Caution(slug="few-rounds", words="few rounds were measured"),
         Caution(slug="one-start", words="all rounds come from one process start"),
         Caution(slug="shared-process", words="load or memory was taken in a process that had done other work"),
+        Caution(slug="uncounted-children", words="memory of child processes was not counted"),
         Caution(slug="noisy", words="round medians vary more than the stability target"),
         Caution(slug="untrustworthy", words="round medians vary more than twice the stability target"),
     )
@@ -164,6 +165,8 @@ class RunFacts:
     debug_build: bool = False
     shared_process: bool = False
     """Whether a load or memory was taken in the process of the whole test run."""
+    uncounted_children: bool = False
+    """Whether a child process came and went before its memory could be read."""
 
 
 def own_cautions(context: RunContext, facts: RunFacts, *, busy_cpu_percent: float = BUSY_CPU_PERCENT) -> dict[str, str]:
@@ -255,6 +258,7 @@ def _of_plan(facts: RunFacts) -> Iterator[tuple[str, str]]:
         ("emulator", facts.emulator),
         ("debug-build", facts.debug_build),
         ("shared-process", facts.shared_process),
+        ("uncounted-children", facts.uncounted_children),
     ):
         if carried:
             yield slug, CAUTIONS[slug].words

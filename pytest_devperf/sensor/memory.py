@@ -28,11 +28,14 @@ class PeakMemory:
 
     def __init__(self) -> None:
         self._sampler: _Sampler | None = None
+        self.keeps_peak = False
+        """Whether the kernel keeps the peak, so that nothing runs meanwhile."""
 
     def reset(self) -> None:
         """Begin anew: from here on only what is larger than the present size counts."""
         self._stop()
-        if not _reset_kernel_peak():
+        self.keeps_peak = _reset_kernel_peak()
+        if not self.keeps_peak:
             self._sampler = _Sampler()
 
     def rss_bytes(self) -> int:
@@ -48,11 +51,6 @@ class PeakMemory:
         status = _status("self")
         size = parse_status_bytes(status, "VmHWM") if status else None
         return size if size is not None else _psutil_rss()
-
-    @property
-    def sampling(self) -> bool:
-        """Whether a thread samples meanwhile: nothing else may be timed then."""
-        return self._sampler is not None
 
     def close(self) -> None:
         """End sampling, where there is any."""

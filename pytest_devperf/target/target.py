@@ -39,6 +39,8 @@ class Memory:
     """Highest seen since `baseline`."""
     disposed: int | None = None
     """After the workload was taken down."""
+    unseen_children: bool = False
+    """Whether a child process came and went without being counted."""
 
 
 class Runner(Protocol):

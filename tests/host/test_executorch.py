@@ -56,7 +56,7 @@ def test_every_method_can_be_run(target, adding, wheel):
 
     assert survey.methods == ("forward", "again")
     assert survey.env == {"ep": "kernels", "sdk": f"executorch {wheel.version}"}
-    with target.start(Model(path=adding, method="again"), 0) as runner:
+    with target.start(Model(path=adding, method="again", memory=True), 0) as runner:
         memory = runner.memory(3)
     assert memory.peak >= memory.loaded
 

@@ -115,7 +115,7 @@ def test_each_signature_is_a_method_of_its_own(target, two_methods):
 
 
 def test_a_real_model_from_a_wheel_runs_with_made_inputs_the_same_each_time(target, wakeword):
-    model = Model(path=wakeword)
+    model = Model(path=wakeword, memory=True)
 
     surveys = [target.survey(model) for _ in range(2)]
     with target.start(model, 0) as runner:

@@ -416,7 +416,7 @@ def test_the_memory_of_a_model_is_seen_and_given_back(target, make):
         (onnx.numpy_helper.from_array(np.ones(count, dtype=np.float32), "w"),),
     )
 
-    with target.start(model, 0) as runner:
+    with target.start(replace(model, memory=True), 0) as runner:
         memory = runner.memory(1)
         with pytest.raises(CaseError, match="taken down"):
             runner.run(1, 1)

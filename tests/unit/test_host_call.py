@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.device import Device
 from pytest_devperf.target.host.anchor import anchor_identity
 from pytest_devperf.target.host.burst import BurstShape, format_burst
+from pytest_devperf.target.host.call import AwaitedRunner
 from pytest_devperf.target.host.host import HostTarget
 from pytest_devperf.target.host.meter import parse_waited_ns
 from pytest_devperf.target.host.tick import tick_ns
@@ -286,9 +289,10 @@ def test_an_awaited_call_is_timed_in_the_loop_that_runs(target, clock):
         return "done"
 
     async def test():
-        async with target.start_awaited(Call(function=work, shape="coroutine"), 0) as runner:
-            samples = await runner.arun(2, 1)
-            return list(samples), runner.result(), await runner.amemory(1), {asyncio.get_running_loop()} == loops
+        call = Call(function=work, shape="coroutine", memory=True)
+        async with AwaitedRunner(call, clock=clock) as runner:
+            samples = await runner.run(2, 1)
+            return list(samples), runner.result(), await runner.memory(1), {asyncio.get_running_loop()} == loops
 
     samples, result, memory, same_loop = asyncio.run(test())
     assert (samples, result, same_loop) == ([30, 30], "done", True)
@@ -401,16 +405,43 @@ def test_the_anchor_is_work_of_fixed_size_and_named_in_every_look(target):
     assert target.look().anchor == anchor_identity()
 
 
-def test_the_memory_of_a_call_is_taken_from_before_its_first_call():
-    target = HostTarget(device=Device(kind="host"), clock=SystemClock(), look=lambda: Context(at_ns=0))
+def on_this_machine() -> HostTarget:
+    return HostTarget(device=Device(kind="host"), clock=SystemClock(), look=lambda: Context(at_ns=0))
+
+
+def test_the_memory_of_a_call_holds_one_result_and_what_further_calls_leave_behind():
     size = 64 << 20
 
-    with target.start(Call(function=lambda: b"x" * size), 0) as runner:
+    with on_this_machine().start(Call(function=lambda: b"x" * size, memory=True), 0) as runner:
+        held = runner.result()
         memory = runner.memory(2)
 
-    assert memory.peak - memory.baseline > size // 2
-    assert memory.loaded - memory.baseline > size // 2
-    assert memory.disposed - memory.baseline < size // 2
+    assert len(held) == size
+    assert 0.9 * size < memory.peak - memory.baseline < 1.5 * size
+    assert 0.9 * size < memory.loaded - memory.baseline < 1.5 * size
+    assert memory.disposed - memory.baseline < 0.5 * size
+
+
+def test_what_every_call_leaves_behind_is_leaked():
+    size = 16 << 20
+    kept = []
+
+    with on_this_machine().start(Call(function=lambda: kept.append(b"x" * size), memory=True), 0) as runner:
+        memory = runner.memory(2)
+
+    assert memory.disposed - memory.baseline > 1.5 * size
+
+
+def test_a_start_that_takes_no_memory_collects_no_garbage(target):
+    class Cycle:
+        def __init__(self):
+            self.me = self
+
+    left = weakref.ref(Cycle())
+    with target.start(Call(function=int), 0) as runner:
+        assert runner.memory(1) is None
+
+    assert left() is not None
 
 
 def test_an_app_is_skipped_with_the_reason(target):
@@ -428,3 +459,88 @@ def test_the_loop_holds_nothing_but_the_call():
         "            function(a0, key=k0)",
         "        samples[index] = clock() - started",
     ]
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors as Linux lists them")
+@pytest.mark.parametrize("shape", ["plain", "coroutine"])
+def test_a_failing_call_leaks_no_descriptor(target, clock, shape):
+    calls = iter(range(100))
+
+    def work():
+        if next(calls) % 3 != 1:
+            raise ZeroDivisionError
+
+    async def awaited():
+        work()
+
+    def fail():
+        call = Call(function=work if shape == "plain" else awaited, shape=shape)
+        with target.start(call, 0) as runner:
+            runner.run(2, 1)
+
+    async def fail_within_a_loop():
+        async with AwaitedRunner(Call(function=awaited, shape="coroutine"), clock=clock) as runner:
+            await runner.run(2, 1)
+
+    before = open_files()
+    for _ in range(4):
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        if shape == "coroutine":
+            with pytest.raises(ZeroDivisionError):
+                asyncio.run(fail_within_a_loop())
+
+    assert open_files() == before
+
+
+def profiled() -> Any:
+    import cProfile
+
+    return cProfile.Profile()
+
+
+def test_a_profiler_without_a_function_is_suspended_and_back_afterwards(target):
+    def work():
+        return 1
+
+    profile = profiled()
+    with target.start(Call(function=work), 0) as runner:
+        profile.enable()
+        try:
+            runner.run(3, 1)
+            len("seen")
+        finally:
+            profile.disable()
+
+    seen = {getattr(entry.code, "co_name", entry.code) for entry in profile.getstats()}
+    assert "work" not in seen
+    assert {"run", "<built-in method builtins.len>"} <= seen
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="Python 3.12 and later")
+def test_a_tool_of_the_whole_interpreter_is_suspended_and_back_afterwards(target):
+    seen = []
+
+    def work():
+        return 1
+
+    tool = next(number for number in range(6) if sys.monitoring.get_tool(number) is None)
+    started = sys.monitoring.events.PY_START
+    sys.monitoring.use_tool_id(tool, "test")
+    try:
+        sys.monitoring.register_callback(tool, started, lambda code, _: seen.append(code.co_name))
+        with target.start(Call(function=work), 0) as runner:
+            sys.monitoring.set_events(tool, started)
+            runner.run(3, 1)
+            still = sys.monitoring.get_events(tool)
+    finally:
+        sys.monitoring.set_events(tool, 0)
+        sys.monitoring.free_tool_id(tool)
+
+    assert still == started
+    assert "run" in seen
+    assert "work" not in seen

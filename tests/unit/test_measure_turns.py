@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.compare.paired import turns
+from pytest_devperf.measure.loop import Around
 from pytest_devperf.measure.round import Share
 from pytest_devperf.measure.turns import Sides, run_turns
 from pytest_devperf.target.target import Witness
@@ -74,7 +75,7 @@ def take(kind=Steady, *, old_ns=1e6, new_ns=2e6, share=SHARE, from_ns=0, **how):
     clock, diary = StillClock(), []
     clock.ns = from_ns
     sides = Sides(old=kind("A", old_ns, clock, diary), new=kind("B", new_ns, clock, diary))
-    old, new = run_turns(sides, share, Plan(), clock, order=turns(share.process), **how)
+    old, new = run_turns(sides, share, Plan(), clock, order=turns(share.process), around=Around(**how))
     return old, new, diary, clock
 
 

@@ -139,5 +139,5 @@ def compile_burst(shape: BurstShape) -> Burst:
     Python 3.11 on the interpreter specialises a code object to what ran in it before, and one case
     must not pay for another's types.
     """
-    space = {"repeat": repeat, "aiter_of": _aiter_of, "__builtins__": __builtins__}
+    space = {"repeat": repeat, "aiter_of": _aiter_of, "__builtins__": __builtins__, "__tracebackhide__": True}
     return FunctionType(_code(shape).replace(), space, "burst")

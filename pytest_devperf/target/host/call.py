@@ -1,71 +1,46 @@
-"""A Python call in this process, or in the event loop that is running."""
+"""A Python call in this process: on an event loop of its own if it is awaited, or in the one that is running."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Call
 from pytest_devperf.target.host.anchor import time_anchor
+from pytest_devperf.target.host.eventloop import let_loop_act
 from pytest_devperf.target.host.footprint import Footprint
 from pytest_devperf.target.host.loop import Loop
+from pytest_devperf.target.host.once import await_once, call_once, wind_down
 from pytest_devperf.target.host.tick import tick_ns
 from pytest_devperf.target.target import Clock, Memory, Witness
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from typing_extensions import Self
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
 
 
-def _wind_down(events: asyncio.AbstractEventLoop) -> None:
-    """Close an event loop as `asyncio.run` does: what the workload left running is cancelled first."""
-    left = asyncio.all_tasks(events)
-    for task in left:
-        task.cancel()
-    if left:
-        events.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    events.run_until_complete(events.shutdown_asyncgens())
-    events.run_until_complete(events.shutdown_default_executor())
-    events.close()
-
-
-class CallRunner:
-    """A Python call that has been made once and can be timed."""
+class _Timed:
+    """What is alike in calls that are made and calls that are awaited."""
 
     load_ns: int | None = None
     """A call has no load of its own."""
 
     def __init__(self, call: Call, *, clock: Clock) -> None:
-        self._clock = clock
-        self._footprint = Footprint(whole=False)
+        self._call = call
+        self._now_ns = clock.now_ns
         self._loop = Loop(call, clock.now_ns)
-        self._events = asyncio.new_event_loop() if self._loop.awaited else None
+        self._footprint: Footprint | None = None
+        self._result: Any = None
         self.loops = self._loop.loops
         self.tick_ns = tick_ns(clock.now_ns)
-        try:
-            self._result = self._finished(self._loop.afirst()) if self._loop.awaited else self._loop.first()
-        except BaseException:
-            self.close()
-            raise
-        self._footprint.note_loaded()
-
-    def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
-        """Run and time: (iterations,) ns each, integers where there is one inner loop."""
-        samples, fill = self._loop.prepare(iterations, inner_loops)
-        with self._loop.timing():
-            if self._events is None:
-                fill()
-            else:
-                self._finished(fill())
-        return self._loop.finish(samples, inner_loops)
 
     def anchor(self) -> int | None:
         """Time the fixed kernel once, in ns."""
-        return time_anchor(self._clock.now_ns)
-
-    def memory(self, iterations: int) -> Memory | None:
-        """Take sizes; the baseline is from before the first call, `disposed` without its result."""
-        return self._footprint.take(lambda: self.run(iterations, 1), self._forget)
+        return time_anchor(self._now_ns)
 
     def witness(self) -> Witness:
         """Tell what is known of the latest run; a stream's further series too."""
@@ -75,72 +50,101 @@ class CallRunner:
         """Hand over the result of the first call; a stream's is the list of its items."""
         return self._result
 
-    def close(self) -> None:
-        """Close files and the event loop."""
-        self._loop.close()
-        self._footprint.close()
-        if self._events is not None:
-            _wind_down(self._events)
-            self._events = None
 
-    def _forget(self) -> None:
-        self._result = None
-
-    def _finished(self, work: Awaitable[Any]) -> Any:  # noqa: ANN401 - whatever the call returns
-        assert self._events is not None
-        return self._events.run_until_complete(work)
-
-
-class AwaitedCall:
-    """A coroutine function timed inside the event loop that is already running.
-
-    Made by `HostTarget.start_awaited`; `arun` takes the place of `Runner.run`.
-    """
-
-    load_ns: int | None = None
+class CallRunner(_Timed):
+    """A Python call that has been made once and can be timed."""
 
     def __init__(self, call: Call, *, clock: Clock) -> None:
-        self._clock = clock
-        self._footprint = Footprint(whole=False)
-        self._loop = Loop(call, clock.now_ns)
-        self.loops = self._loop.loops
-        self.tick_ns = tick_ns(clock.now_ns)
-        self._result: Any = None
+        super().__init__(call, clock=clock)
+        self._events: asyncio.AbstractEventLoop | None = None
 
-    async def abegin(self) -> None:
+    def __enter__(self) -> Self:
         """Make the first, unrecorded call."""
-        self._result = await self._loop.afirst()
-        self._footprint.note_loaded()
+        try:
+            if self._loop.awaited:
+                import asyncio
 
-    async def arun(self, iterations: int, inner_loops: int) -> Sequence[float]:
+                self._events = asyncio.new_event_loop()
+            if not self._call.memory:
+                self._result = self._once()
+                return self
+            self._footprint = Footprint()
+            with self._footprint.children.watched():
+                self._result = self._once()
+            self._footprint.note_loaded()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the event loop, and end what watches."""
+        if self._footprint is not None:
+            self._footprint.close()
+        if self._events is not None:
+            events, self._events = self._events, None
+            wind_down(events)
+
+    def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
+        """Run and time: (iterations,) ns each, integers where there is one inner loop."""
+        samples, fill = self._loop.prepare(iterations, inner_loops)
+        with self._loop.timing():
+            if self._events is None:
+                fill()
+            else:
+                self._events.run_until_complete(fill())
+        return self._loop.finish(samples, inner_loops)
+
+    def memory(self, iterations: int) -> Memory | None:
+        """Take sizes; the baseline is from before the first call, `disposed` is what further calls leave behind."""
+        if self._footprint is None:
+            return None
+        self._footprint.begin_growth()
+        self.run(iterations, 1)
+        return self._footprint.end_growth()
+
+    def _once(self) -> Any:  # noqa: ANN401 - whatever the call returns
+        return (
+            call_once(self._call) if self._events is None else self._events.run_until_complete(await_once(self._call))
+        )
+
+
+class AwaitedRunner(_Timed):
+    """A coroutine function, or an asynchronous stream, that is timed inside the event loop that is running."""
+
+    async def __aenter__(self) -> Self:
+        """Make the first, unrecorded call."""
+        if not self._call.memory:
+            self._result = await await_once(self._call)
+            return self
+        self._footprint = Footprint()
+        try:
+            with self._footprint.children.watched():
+                self._result = await await_once(self._call)
+            self._footprint.note_loaded()
+        except BaseException:
+            self._footprint.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End what watches."""
+        if self._footprint is not None:
+            self._footprint.close()
+
+    async def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
         """Run and time in the running event loop: (iterations,) ns each."""
         samples, fill = self._loop.prepare(iterations, inner_loops)
         with self._loop.timing():
             await fill()
+        # A workload that never waits would let no timeout and no Ctrl-C through until all rounds are done.
+        await let_loop_act()
         return self._loop.finish(samples, inner_loops)
 
-    def anchor(self) -> int | None:
-        """Time the fixed kernel once, in ns."""
-        return time_anchor(self._clock.now_ns)
-
-    async def amemory(self, iterations: int) -> Memory | None:
-        """Take sizes in a pass of its own."""
-        self._footprint.begin()
-        await self.arun(iterations, 1)
-        return self._footprint.end(self._forget)
-
-    def witness(self) -> Witness:
-        """Tell what is known of the latest run."""
-        return self._loop.witness
-
-    def result(self) -> Any:  # noqa: ANN401 - whatever the call returned
-        """Hand over the result of the first call."""
-        return self._result
-
-    def close(self) -> None:
-        """Close files."""
-        self._loop.close()
-        self._footprint.close()
-
-    def _forget(self) -> None:
-        self._result = None
+    async def memory(self, iterations: int) -> Memory | None:
+        """Take sizes, as `CallRunner.memory` does."""
+        if self._footprint is None:
+            return None
+        self._footprint.begin_growth()
+        await self.run(iterations, 1)
+        return self._footprint.end_growth()

@@ -49,16 +49,15 @@ class CommandRunner:
         Raises:
             CaseError: It failed, took too long, or printed what cannot be read.
         """
-        self._meter.begin()
-        cpu_before = children_cpu_ns()
-        printed = self._start(iterations, None)
-        cpu_after = children_cpu_ns()
-        seen = self._meter.end()
+        with self._meter.reading():
+            cpu_before = children_cpu_ns()
+            printed = self._start(iterations, None)
+            cpu_after = children_cpu_ns()
         output = self._read(printed)
         self._printed = printed.out
         self.load_ns = None if output.load_ns is None else round(output.load_ns)
         self._witness = replace(
-            seen,
+            self._meter.witness,
             cpu_ns=None if cpu_before is None or cpu_after is None else cpu_after - cpu_before,
             waited_ns=None,  # the thread that was watched only waited for the program
             also=output.series_ns,
@@ -92,10 +91,6 @@ class CommandRunner:
     def result(self) -> str:
         """Hand over what the latest run printed."""
         return self._printed
-
-    def close(self) -> None:
-        """Close files."""
-        self._meter.close()
 
     def _read(self, printed: Printed) -> Output:
         """Read the results from the file for them, from standard output, or from standard error where they are."""
@@ -162,8 +157,4 @@ def start_command(command: Command, process: int, *, clock: Clock) -> Iterator[R
         folder, scratch = Path(private, "files"), Path(private, "results")
         folder.mkdir()
         scratch.mkdir()
-        runner = CommandRunner(command, process, lay_out(command, folder, scratch), clock=clock)
-        try:
-            yield runner
-        finally:
-            runner.close()
+        yield CommandRunner(command, process, lay_out(command, folder, scratch), clock=clock)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pytest_devperf.case.workload import Call, Command, Model, Workload
 from pytest_devperf.errors import Unsupported
@@ -13,9 +12,6 @@ from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.device import Device
 from pytest_devperf.target.host.anchor import anchor_identity
 from pytest_devperf.target.target import Clock, Runner, Survey
-
-if TYPE_CHECKING:
-    from pytest_devperf.target.host.call import AwaitedCall
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
@@ -43,7 +39,9 @@ class HostTarget:
             CaseError: The workload is wrong (no such file, another shape).
         """
         if isinstance(workload, Call):
-            return self._start_call(workload)
+            from pytest_devperf.target.host.call import CallRunner
+
+            return CallRunner(workload, clock=self._clock)
         if isinstance(workload, Model):
             return self._start_model(workload)
         if isinstance(workload, Command):
@@ -53,18 +51,6 @@ class HostTarget:
         raise Unsupported(
             f"app {workload.id} needs a phone; this machine hosts no apps", "--devperf-target=android runs it"
         )
-
-    @asynccontextmanager
-    async def start_awaited(self, call: Call, process: int) -> AsyncIterator[AwaitedCall]:  # noqa: ARG002 - the same shape as start
-        """Do what `start` does for a coroutine function, inside the event loop that is running."""
-        from pytest_devperf.target.host.call import AwaitedCall
-
-        runner = AwaitedCall(call, clock=self._clock)
-        try:
-            await runner.abegin()
-            yield runner
-        finally:
-            runner.close()
 
     def survey(self, workload: Model) -> Survey:
         """Read the model's own schema, without bringing it up.
@@ -84,20 +70,9 @@ class HostTarget:
     def _start_model(self, model: Model) -> Iterator[Runner]:
         from pytest_devperf.target.host.model import ModelRunner, runtime_of
 
-        runner = ModelRunner(model, runtime_of(model).prepare(model), clock=self._clock)
-        self._env = runner.env
-        try:
-            yield runner
-        finally:
-            self._env = {}
-            runner.close()
-
-    @contextmanager
-    def _start_call(self, call: Call) -> Iterator[Runner]:
-        from pytest_devperf.target.host.call import CallRunner
-
-        runner = CallRunner(call, clock=self._clock)
-        try:
-            yield runner
-        finally:
-            runner.close()
+        with ModelRunner(model, runtime_of(model).prepare(model), clock=self._clock) as runner:
+            self._env = runner.env
+            try:
+                yield runner
+            finally:
+                self._env = {}

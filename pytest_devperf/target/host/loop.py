@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from pytest_devperf.case.function import name_of
 from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import CaseError
 from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.host.burst import Burst, BurstShape, compile_burst
 from pytest_devperf.target.host.meter import Meter, untraced
+from pytest_devperf.target.host.once import is_awaited
 from pytest_devperf.target.target import Witness
 
 __tracebackhide__ = True
@@ -30,38 +32,6 @@ PER_ITEM = "per_item"
 """Name of the series that holds a stream's mean time between items after the first."""
 
 
-def name_of(function: object) -> str:
-    """Name a function as its author does."""
-    return getattr(function, "__qualname__", None) or type(function).__qualname__
-
-
-def is_awaited_stream(call: Call) -> bool:
-    """Tell whether the call gives an asynchronous stream."""
-    return call.shape == "stream" and inspect.isasyncgenfunction(inspect.unwrap(call.function))
-
-
-def refuse_unfinished(call: Call, result: object) -> None:
-    """Refuse a plain call whose result is work still to be done: only its creation would be timed.
-
-    Raises:
-        CaseError: The result is a generator or a coroutine.
-    """
-    name = name_of(call.function)
-    if inspect.iscoroutine(result):
-        result.close()
-        raise CaseError(
-            f"{name} returned a coroutine, so only its creation would be timed",
-            f"pass the coroutine function itself: await devperf({name}, ...)",
-        )
-    if inspect.isgenerator(result) or inspect.isasyncgen(result):
-        if inspect.isgenerator(result):
-            result.close()
-        raise CaseError(
-            f"{name} returned a generator, so only its creation would be timed",
-            f"use devperf.stream({name}, ...), which exhausts it",
-        )
-
-
 class Loop:
     """The compiled loops of one call, the meter around them, and what they gave."""
 
@@ -71,8 +41,8 @@ class Loop:
         self._meter = Meter(now_ns)
         self._bursts: dict[bool, Burst] = {}
         self._series: tuple[list[Any], list[Any]] = ([], [])
-        self.witness = Witness()
-        self.awaited = call.shape == "coroutine" or is_awaited_stream(call)
+        self._also: Mapping[str, tuple[float, ...]] = {}
+        self.awaited = is_awaited(call)
 
     def prepare(self, iterations: int, inner_loops: int) -> tuple[list[Any], Callable[[], Any]]:
         """Make the list of samples and the call that fills it.
@@ -100,41 +70,16 @@ class Loop:
         """Whether the call may be repeated within one iteration."""
         return self._call.setup is None and self._call.shape != "stream"
 
-    def first(self) -> Any:  # noqa: ANN401 - whatever the call returns
-        """Make one call outside all timing; its setup and sync included."""
-        call = self._call
-        if call.setup is not None:
-            call.setup()
-        result = call.function(*call.args, **call.kwargs)
-        if call.shape == "plain":
-            refuse_unfinished(call, result)
-        if call.shape == "stream":
-            result = _items(call, result)
-        if call.sync is not None:
-            call.sync(result)
-        return result
-
-    async def afirst(self) -> Any:  # noqa: ANN401 - whatever the call returns
-        """Make one awaited call outside all timing; its setup and sync included."""
-        call = self._call
-        if call.setup is not None:
-            await _settled(call.setup())
-        given = call.function(*call.args, **call.kwargs)
-        if call.shape == "stream":
-            result: Any = [item async for item in given]
-        elif inspect.isawaitable(given):
-            result = await given
-        else:
-            raise CaseError(f"{name_of(call.function)} returned nothing to await", "call it without await")
-        if call.sync is not None:
-            await _settled(call.sync(result))
-        return result
+    @property
+    def witness(self) -> Witness:
+        """What is known of the latest run; a stream's further series too."""
+        return replace(self._meter.witness, also=self._also)
 
     @contextmanager
     def timing(self) -> Iterator[None]:
         """Hold the garbage collector and whatever traces this thread still, and read the meter around a burst.
 
-        The collector ran once when the process start began (see `Footprint`); between rounds it runs as ever.
+        Between bursts the collector runs as ever.
 
         Raises:
             CaseError: The session's clock stood still meanwhile.
@@ -142,11 +87,9 @@ class Loop:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            with untraced():
+            with untraced(), self._meter.reading():
                 began_ns = SystemClock.now_ns()
-                self._meter.begin()
                 yield
-                self.witness = self._meter.end()
         finally:
             if collecting:
                 gc.enable()
@@ -170,12 +113,8 @@ class Loop:
             series: Mapping[str, tuple[float, ...]] = {FIRST_ITEM: tuple(firsts)}
             if None not in rests:
                 series = {**series, PER_ITEM: tuple(rests)}
-            self.witness = replace(self.witness, also=series)
+            self._also = series
         return samples if inner_loops == 1 else [sample / inner_loops for sample in samples]
-
-    def close(self) -> None:
-        """Give the meter's file back."""
-        self._meter.close()
 
     def _burst(self, *, inner: bool) -> Burst:
         if inner not in self._bursts:
@@ -194,16 +133,3 @@ class Loop:
                 )
             )
         return self._bursts[inner]
-
-
-def _items(call: Call, stream: Any) -> list[Any]:  # noqa: ANN401 - whatever the call returns
-    if not hasattr(stream, "__iter__"):
-        raise CaseError(
-            f"{name_of(call.function)} returned {type(stream).__qualname__}, which is no stream",
-            "return an iterator, or pass the async generator function itself",
-        )
-    return list(stream)
-
-
-async def _settled(value: Any) -> Any:  # noqa: ANN401 - whatever a setup or sync returns
-    return await value if inspect.isawaitable(value) else value

@@ -6,8 +6,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any
 
+from pytest_devperf.sensor.instrument import MONITORING_TOOLS
 from pytest_devperf.target.target import Witness
 
 SCHEDSTAT = "/proc/thread-self/schedstat"
@@ -44,69 +47,96 @@ def read_asleep_ns() -> int | None:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Suspend the calling thread's trace and profile functions (coverage tools, debuggers, profilers).
+    """Suspend the tools that see each call: coverage tools, debuggers, profilers.
 
-    Tools of `sys.monitoring` (3.12 and later) belong to the whole interpreter and are left alone. What the
-    workload itself installs meanwhile (a breakpoint) stays.
+    Those of this thread (`sys.settrace`, `sys.setprofile`), and from Python 3.12 on those of the whole interpreter
+    (`sys.monitoring`). What the workload itself installs meanwhile (a breakpoint) stays.
     """
-    trace, profile = sys.gettrace(), sys.getprofile()
-    if trace is not None:
-        sys.settrace(None)
-    if profile is not None:
-        sys.setprofile(None)
+    resumes = [*_suspended_hooks(), *_suspended_tools()]
     try:
         yield
     finally:
-        if profile is not None:
-            sys.setprofile(profile)
-        if trace is not None:
-            sys.settrace(trace)
+        for resume in reversed(resumes):
+            resume()
+
+
+def _suspended_hooks() -> Iterator[Callable[[], object]]:
+    """Suspend this thread's trace and profile functions; gives what puts each back."""
+    hooks: list[tuple[Any, Callable[[Any], None]]] = [
+        (sys.gettrace(), sys.settrace),
+        (sys.getprofile(), sys.setprofile),
+    ]
+    for held, install in hooks:
+        if held is None:
+            continue
+        if callable(held):
+            install(None)
+            yield partial(install, held)
+        elif hasattr(held, "disable") and hasattr(held, "enable"):
+            # A profiler in C (cProfile before 3.12) holds no function that could be installed again.
+            held.disable()
+            yield held.enable
+
+
+def _suspended_tools() -> Iterator[Callable[[], object]]:
+    """Suspend the tools of `sys.monitoring`; gives what puts each back, where it is still there."""
+    monitoring: Any = getattr(sys, "monitoring", None)
+    for tool in range(MONITORING_TOOLS) if monitoring is not None else ():
+        name = monitoring.get_tool(tool)
+        events = monitoring.get_events(tool) if name is not None else 0
+        if not events:
+            continue
+        monitoring.set_events(tool, 0)
+
+        def resume(tool: int = tool, name: str = name, events: int = events) -> None:
+            if monitoring.get_tool(tool) == name and not monitoring.get_events(tool):
+                monitoring.set_events(tool, events)
+
+        yield resume
 
 
 class Meter:
-    """Reads taken just before and just after a burst, in the thread that made the meter."""
+    """Reads taken just before and just after a burst, in the thread that runs it."""
 
     def __init__(self, now_ns: Callable[[], int]) -> None:
         self._now_ns = now_ns
-        self._schedstat: int | None = None
+        self.witness = Witness()
+        """What is known of the latest burst that came to its end."""
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read everything around a burst; the waiting time last before it, so that none lies outside the wall time."""
+        schedstat = _open_schedstat()
         try:
-            self._schedstat = os.open(SCHEDSTAT, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        except OSError:
-            self._schedstat = None  # another system, or a sandbox without it: not known
-        self._before: tuple[int | None, int | None, int, int] | None = None
-
-    def begin(self) -> None:
-        """Read everything before a burst; the waiting time last, so that none of it lies outside the wall time."""
-        asleep_ns, wall_ns, cpu_ns = read_asleep_ns(), self._now_ns(), time.process_time_ns()
-        self._before = (asleep_ns, self._waited_ns(), cpu_ns, wall_ns)
-
-    def end(self) -> Witness:
-        """Read everything after a burst and tell the differences."""
-        waited_ns, cpu_ns, wall_ns, asleep_ns = (
-            self._waited_ns(),
-            time.process_time_ns(),
-            self._now_ns(),
-            read_asleep_ns(),
-        )
-        assert self._before is not None, "end() without begin()"
-        asleep_before, waited_before, cpu_before, wall_before = self._before
-        return Witness(
+            asleep_before, wall_before, cpu_before = read_asleep_ns(), self._now_ns(), time.process_time_ns()
+            waited_before = _read_waited_ns(schedstat)
+            yield
+            waited_ns, cpu_ns, wall_ns = _read_waited_ns(schedstat), time.process_time_ns(), self._now_ns()
+            asleep_ns = read_asleep_ns()
+        finally:
+            if schedstat is not None:
+                with suppress(OSError):  # the workload closed it
+                    os.close(schedstat)
+        self.witness = Witness(
             cpu_ns=cpu_ns - cpu_before,
             wall_ns=wall_ns - wall_before,
             waited_ns=None if waited_ns is None or waited_before is None else waited_ns - waited_before,
             slept=asleep_ns is not None and asleep_before is not None and asleep_ns - asleep_before > SLEPT_NS,
         )
 
-    def close(self) -> None:
-        """Give the file back; the meter then knows no waiting time."""
-        if self._schedstat is not None:
-            os.close(self._schedstat)
-            self._schedstat = None
 
-    def _waited_ns(self) -> int | None:
-        if self._schedstat is None:
-            return None
-        try:
-            return parse_waited_ns(os.pread(self._schedstat, 128, 0))
-        except OSError:  # the thread that opened it has ended
-            return None
+def _open_schedstat() -> int | None:
+    """Open the file of this thread; None on another system, or in a sandbox without it."""
+    try:
+        return os.open(SCHEDSTAT, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return None
+
+
+def _read_waited_ns(schedstat: int | None) -> int | None:
+    if schedstat is None:
+        return None
+    try:
+        return parse_waited_ns(os.pread(schedstat, 128, 0))
+    except OSError:  # the workload closed it
+        return None

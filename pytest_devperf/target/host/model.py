@@ -13,11 +13,13 @@ from pytest_devperf.errors import CaseError, DevperfError, Unsupported
 from pytest_devperf.target.host.anchor import time_anchor
 from pytest_devperf.target.host.footprint import Footprint
 from pytest_devperf.target.host.loop import Loop
+from pytest_devperf.target.host.once import call_once
 from pytest_devperf.target.host.tick import tick_ns
 from pytest_devperf.target.target import Clock, Memory, Survey, Witness
 
 if TYPE_CHECKING:
     import numpy as np
+    from typing_extensions import Self
 
 RUNTIMES: Mapping[str, str] = {
     ".onnx": "pytest_devperf.target.host.onnx",
@@ -85,24 +87,49 @@ class ModelRunner:
 
     def __init__(self, model: Model, prepared: Prepared, *, clock: Clock) -> None:
         self._name = Path(model.path).name
+        self._prepared = prepared
         self._clock = clock
+        self._takes_memory = model.memory
+        self._footprint: Footprint | None = None
+        self._up: Up | None = None
+        self._loop = Loop(Call(function=self._gone), clock.now_ns)
+        self.load_ns: int | None = None
         self.tick_ns = tick_ns(clock.now_ns)
-        self._footprint = Footprint(whole=True)
+
+    @property
+    def env(self) -> Mapping[str, str | None]:
+        """`ep` and `sdk` it really runs with; nothing while it is not up."""
+        return self._up.env if self._up is not None else {}
+
+    def __enter__(self) -> Self:
+        """Load the model, feed it, and execute it once."""
         try:
-            started = clock.now_ns()
-            handle = prepared.load()
-            self.load_ns: int | None = clock.now_ns() - started
+            self._bring_up()
+        except BaseException as error:
+            self.__exit__()
+            if isinstance(error, DevperfError) or not isinstance(error, Exception):
+                raise
+            said = str(error).strip().splitlines() or [type(error).__name__]
+            raise CaseError(f"{self._name} cannot be run here", said[0][:500]) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the model down."""
+        self._dispose()
+        if self._footprint is not None:
+            self._footprint.close()
+
+    def _bring_up(self) -> None:
+        self._footprint = Footprint() if self._takes_memory else None
+        started = self._clock.now_ns()
+        handle = self._prepared.load()
+        self.load_ns = self._clock.now_ns() - started
+        if self._footprint is not None:
             self._footprint.note_loaded()
-            self._up: Up | None = prepared.bind(handle)
-            self.env = self._up.env
-            self._loop = Loop(Call(function=self._up.function, args=self._up.args), clock.now_ns)
-            self._loop.first()
-        except DevperfError:
-            self._footprint.close()
-            raise
-        except Exception as error:
-            self._footprint.close()
-            raise CaseError(f"{self._name} cannot be run here", str(error).strip().splitlines()[0][:500]) from error
+        self._up = self._prepared.bind(handle)
+        call = Call(function=self._up.function, args=self._up.args)
+        self._loop = Loop(call, self._clock.now_ns)
+        call_once(call)
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
         """Run and time: (iterations,) ns each, of the runtime alone; inputs and outputs stay bound."""
@@ -117,6 +144,8 @@ class ModelRunner:
 
     def memory(self, iterations: int) -> Memory | None:
         """Take sizes; the model is taken down for `disposed`, so nothing runs afterwards."""
+        if self._footprint is None:
+            return None
         return self._footprint.take(lambda: self.run(iterations, 1), self._dispose)
 
     def witness(self) -> Witness:
@@ -129,13 +158,7 @@ class ModelRunner:
             raise CaseError(f"{self._name} has been taken down", "ask for its outputs before its memory")
         return dict(self._up.outputs())
 
-    def close(self) -> None:
-        """Take the model down."""
-        self._dispose()
-        self._footprint.close()
-
     def _dispose(self) -> None:
-        self._loop.close()
         self._loop = Loop(Call(function=self._gone), self._clock.now_ns)
         self._up = None
 

@@ -1,0 +1,65 @@
+"""What a function is called and what calling it gives, as far as it shows before it is called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any, Literal
+
+from pytest_devperf.errors import CaseError
+
+Gives = Literal["result", "coroutine", "generator", "async generator"]
+
+
+def name_of(function: object) -> str:
+    """Name a function as its author does; an object that can be called by its type."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    try:
+        name = getattr(function, "__qualname__", None)
+    except Exception:  # noqa: BLE001 - whatever an object's own code raises
+        name = None
+    return name if type(name) is str else type(function).__qualname__
+
+
+def what_it_gives(function: Any) -> Gives:  # noqa: ANN401 - whatever can be called
+    """Tell what calling a function gives; also for partials, methods and objects with a `__call__`."""
+    # Of an object its type's `__call__` is what runs.
+    given = {_by_its_code(function), _by_its_code(getattr(type(function), "__call__", None))} - {"result"}  # noqa: B004
+    return given.pop() if given else "result"
+
+
+def _by_its_code(function: Any) -> Gives:  # noqa: ANN401 - whatever can be called
+    try:
+        if inspect.iscoroutinefunction(function):
+            return "coroutine"
+        if inspect.isgeneratorfunction(function):
+            return "generator"
+        if inspect.isasyncgenfunction(function):
+            return "async generator"
+    except Exception:  # noqa: BLE001 - whatever an object's own code raises
+        return "result"
+    return "result"
+
+
+def refuse_unfinished(function: object, result: object) -> None:
+    """Refuse a result that is work still to be done: only its making would be timed.
+
+    Raises:
+        CaseError: It is a generator or a coroutine.
+    """
+    name = name_of(function)
+    if type(result) is CoroutineType:
+        result.close()
+        raise CaseError(
+            f"{name} returned a coroutine, so only its creation would be timed",
+            f"pass a function that is declared with async def: await devperf({name}, ...)",
+        )
+    if type(result) is GeneratorType:
+        result.close()
+    if type(result) in {GeneratorType, AsyncGeneratorType}:
+        raise CaseError(
+            f"{name} returned a generator, so only its creation would be timed",
+            f"use devperf.stream({name}, ...), which exhausts it",
+        )

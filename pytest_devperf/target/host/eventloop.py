@@ -1,0 +1,47 @@
+"""The event loop that a coroutine runs in, whichever library it belongs to."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import FrameType
+from typing import Any
+
+_COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+"""Flags of code that only an event loop runs."""
+
+_OUTSIDE = ("_pytest.", "pluggy.")
+"""Modules at whose frames the test's own end: what runs pytest may itself be a coroutine, as in a notebook."""
+
+
+def is_in_coroutine() -> bool:
+    """Tell whether a coroutine of the test called this function, however far up."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to all libraries' coroutines
+    while frame is not None and not str(frame.f_globals.get("__name__", "")).startswith(_OUTSIDE):
+        if frame.f_code.co_flags & _COROUTINE:
+            return True
+        frame = frame.f_back
+    return False
+
+
+async def let_loop_act() -> None:
+    """Suspend for a moment, so that a timeout or a cancellation takes effect; in other loops do nothing."""
+    trio: Any = sys.modules.get("trio")
+    if trio is not None and _is_in_trio(trio):
+        await trio.lowlevel.checkpoint()
+        return
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    await asyncio.sleep(0)
+
+
+def _is_in_trio(trio: Any) -> bool:  # noqa: ANN401 - the library itself
+    try:
+        trio.lowlevel.current_task()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""One call of a workload, outside all timing: the first of a process start, or the only one of an ordinary test."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from pytest_devperf.case.function import name_of, refuse_unfinished, what_it_gives
+from pytest_devperf.case.workload import Call
+from pytest_devperf.errors import CaseError
+
+if TYPE_CHECKING:
+    import asyncio
+
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
+
+def is_awaited(call: Call) -> bool:
+    """Tell whether a call takes an event loop."""
+    return call.shape == "coroutine" or (call.shape == "stream" and what_it_gives(call.function) == "async generator")
+
+
+def call_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
+    """Make one call; its setup and sync included. A stream gives the list of its items.
+
+    Raises:
+        CaseError: It gives no result, but work still to be done.
+    """
+    if call.setup is not None:
+        call.setup()
+    result = call.function(*call.args, **call.kwargs)
+    if call.shape == "plain":
+        refuse_unfinished(call.function, result)
+    if call.shape == "stream":
+        result = _items(call, result)
+    if call.sync is not None:
+        call.sync(result)
+    return result
+
+
+async def await_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
+    """Make one awaited call; its setup and sync included.
+
+    Raises:
+        CaseError: There is nothing to await.
+    """
+    if call.setup is not None:
+        await _settled(call.setup())
+    given = call.function(*call.args, **call.kwargs)
+    if call.shape == "stream":
+        result: Any = [item async for item in given]
+    elif inspect.isawaitable(given):
+        result = await given
+    else:
+        raise CaseError(f"{name_of(call.function)} returned nothing to await", "call it without await")
+    if call.sync is not None:
+        await _settled(call.sync(result))
+    return result
+
+
+def run_in_loop(work: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - whatever is awaited
+    """Await something in an event loop of its own, and leave the thread as it was.
+
+    `asyncio.run` would leave the thread without a current loop.
+    """
+    import asyncio
+
+    events = asyncio.new_event_loop()
+    try:
+        return events.run_until_complete(work())
+    finally:
+        wind_down(events)
+
+
+def wind_down(events: asyncio.AbstractEventLoop) -> None:
+    """Close an event loop as `asyncio.run` does: what was left running is cancelled first."""
+    import asyncio
+
+    try:
+        left = asyncio.all_tasks(events)
+        for task in left:
+            task.cancel()
+        if left:
+            events.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        events.run_until_complete(events.shutdown_asyncgens())
+        events.run_until_complete(events.shutdown_default_executor())
+    finally:
+        events.close()
+
+
+def _items(call: Call, stream: Any) -> list[Any]:  # noqa: ANN401 - whatever the call returns
+    if not hasattr(type(stream), "__iter__"):
+        raise CaseError(
+            f"{name_of(call.function)} returned {type(stream).__qualname__}, which is no stream",
+            "return an iterator, or pass the async generator function itself",
+        )
+    return list(stream)
+
+
+async def _settled(value: Any) -> Any:  # noqa: ANN401 - whatever a setup or sync returns
+    return await value if inspect.isawaitable(value) else value

@@ -1,0 +1,126 @@
+"""Watches the memory of processes from outside: a small program of its own, run by path and without this package.
+
+What a child's `ru_maxrss` says begins at the size of the process that started it. Started from here, that is
+some 9 MiB, however much the tests hold; and a thread of the tests' own process would be in the way of
+workloads that fork.
+
+    watch.py run JOB            starts a program, watches its tree, ends as it ended; JOB is a file that holds,
+                                marshalled, its arguments, its environment, and the path of a file for its peak
+    watch.py tree PID [OLD …]   watches a process's descendants, the OLD ones left out, until a line comes in
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import signal
+import sys
+import time
+
+PAUSE_S = 0.0005
+"""Between two looks: the kernel keeps each process's peak, so only its last rise can be missed."""
+
+
+class Tree:
+    """The peak of the descendants of a process."""
+
+    def __init__(self, pid: int, left_out: set[int]) -> None:
+        self._pid = pid
+        self._left_out = left_out
+        self.seen: set[int] = set()
+        self.peak_kib = 0
+        """Highest sum of the peaks of those alive in one look."""
+
+    def look(self) -> bool:
+        """Look at every one; False once the process itself is gone."""
+        if not os.path.exists(f"/proc/{self._pid}"):
+            return False
+        peaks = [(pid, _read_peak_kib(pid)) for pid in _descendants(self._pid) if pid not in self._left_out]
+        alive = [(pid, peak) for pid, peak in peaks if peak]
+        self.seen.update(pid for pid, _ in alive)
+        self.peak_kib = max(self.peak_kib, sum(peak for _, peak in alive))
+        return True
+
+
+def _descendants(pid: int) -> list[int]:
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        children = _children(waiting.pop())
+        found += children
+        waiting += children
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    """List the children of all threads of a process; Linux keeps a list for each."""
+    children: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                children += map(int, file.read().split())
+    except OSError:  # it ended meanwhile
+        pass
+    return children
+
+
+def _read_peak_kib(pid: int | str) -> int:
+    """Read VmHWM; 0 for a process that is gone."""
+    try:
+        with open(f"/proc/{pid}/status", errors="replace") as file:
+            for line in file:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1])
+    except OSError:
+        pass
+    return 0
+
+
+def run(path: str) -> None:
+    """Start a program, watch it until it ends, write its peak down, and end as it did."""
+    with open(path, "rb") as file:
+        argv, environment, report = marshal.load(file)
+    # Python ignores these; a program expects the system's defaults.
+    defaults = [getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name)]
+    pid = os.posix_spawn(argv[0], argv, environment, setsigdef=defaults)
+    tree = Tree(os.getpid(), set())
+    ended = 0
+    while not ended:
+        tree.look()
+        ended, status, used = os.wait4(pid, os.WNOHANG)
+        if not ended:
+            time.sleep(PAUSE_S)
+    largest_kib = used.ru_maxrss // (1024 if sys.platform == "darwin" else 1)
+    # A child begins at this program's own size: only more than that is the child's.
+    own_kib = _read_peak_kib("self")
+    peak_kib = max(tree.peak_kib, largest_kib if largest_kib > own_kib else 0) or largest_kib
+    with open(report, "w", encoding="ascii") as file:
+        file.write(str(peak_kib))
+    _end_alike(os.waitstatus_to_exitcode(status))
+
+
+def _end_alike(code: int) -> None:
+    """End with a program's exit code, or by the signal that ended it."""
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def watch(pid: int, left_out: set[int]) -> None:
+    """Watch a process's descendants until a line comes in, or it is gone; print their peak and how many were seen."""
+    import select
+
+    tree = Tree(pid, {*left_out, os.getpid()})
+    print("ready", flush=True)
+    while tree.look() and not select.select([sys.stdin], [], [], PAUSE_S)[0]:
+        pass
+    tree.look()
+    print(tree.peak_kib, len(tree.seen), flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "run":
+        run(sys.argv[2])
+    else:
+        watch(int(sys.argv[2]), set(map(int, sys.argv[3:])))
