@@ -64,6 +64,7 @@ def fingerprint(
     *,
     facts: Mapping[str, object],
     input_facts: Mapping[str, Mapping[str, object]] | None = None,
+    with_inputs: bool = True,
 ) -> str:
     """Hash what the work was.
 
@@ -73,6 +74,7 @@ def fingerprint(
             working directory.
         facts: What the test says of the work done (`devperf.workload(boxes=12)`).
         input_facts: Per model input `shape`, `dtype`, `sha256`, as surveyed: also of inputs that were made.
+        with_inputs: Whether what the workload is given counts.
 
     Returns:
         16 hex digits; the same in every process and on every machine.
@@ -81,7 +83,7 @@ def fingerprint(
         "recipe": RECIPE,
         "kind": type(workload).__name__.lower(),
         "facts": dict(facts),
-        "inputs": {name: digest.of(value) for name, value in named_inputs(workload).items()},
+        "inputs": {name: digest.of(value) for name, value in named_inputs(workload).items()} if with_inputs else {},
         "input_facts": {name: dict(known) for name, known in (input_facts or {}).items()},
         "way": _way(workload),
     }

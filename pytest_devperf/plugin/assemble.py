@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
             sweep=entry.case.sweep,
             outcome=outcome,
             reason=reason,
-            workload=_workload(first),
+            workload=_workload(first, entry.unseeded),
         )
     metrics = measurements_of(entry.starts, entry.confirming)
     main = next((metric for metric in metrics if metric.main), None)
@@ -61,7 +61,7 @@ def record_of(entry: Entry, *, busy_cpu_percent: float) -> Record:
         suite=entry.case.suite,
         sweep=entry.case.sweep,
         outcome=outcome,
-        workload=_workload(first),
+        workload=_workload(first, entry.unseeded),
         run_context=summarise(
             chain_looks(start.looks for start in entry.starts),
             _rounds(entry.starts),
@@ -104,11 +104,16 @@ def _reason(report: pytest.TestReport) -> str | None:
     return text.strip().partition("\n")[0] or None
 
 
-def _workload(first: CaseStart | None) -> WorkloadRecord:
+def _workload(first: CaseStart | None, unseeded: Collection[str] = ()) -> WorkloadRecord:
     if first is None:
         return WorkloadRecord(fingerprint="", kind="none")
+    work: dict[str, object] = {"works": first.works, "facts": first.facts}
+    if unseeded:
+        # What differs from start to start differs from run to run: only the rest can be the same work.
+        same = {name: digest for name, digest in first.digests.items() if name not in unseeded}
+        work = {"ways": first.ways, "facts": first.facts, "same": same, "unseeded": sorted(unseeded)}
     return WorkloadRecord(
-        fingerprint=Digest().of({"works": first.works, "facts": first.facts}).hex()[:FINGERPRINT_DIGITS],
+        fingerprint=Digest().of(work).hex()[:FINGERPRINT_DIGITS],
         kind=first.kind or "none",
         inputs=first.inputs,
         facts=first.facts,
@@ -184,6 +189,7 @@ def _with_cautions(entry: Entry, record: Record, busy_cpu_percent: float) -> Rec
         emulator=bool(getattr(entry.target, "emulator", False)),
         debug_build=bool(getattr(entry.target, "debuggable", False)),
         quality=record.stable.quality if record.stable else None,
+        unseeded=tuple(sorted(name.rpartition(": ")[2] for name in entry.unseeded)),
         uncounted_children=any(start.unseen_children for start in entry.starts),
         shared_process=first.role == "all"
         and entry.target is not None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import pytest
-from _pytest.runner import runtestprotocol
 
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.baseline import Baselines
@@ -27,6 +26,7 @@ from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.outcome import log, status_of
 from pytest_devperf.plugin.passes import Passes, is_pending, note_wait
 from pytest_devperf.plugin.place import AUTO, Places, prefixes_of
+from pytest_devperf.plugin.protocol import run_protocol
 from pytest_devperf.plugin.ready import (
     ReadyPhones,
     only_looks,
@@ -186,7 +186,7 @@ class Campaign:
         self.screen.measuring(entry)
         meter = self._first_meter(entry)
         self._meters[id(item)] = meter
-        entry.reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        entry.reports, _ = run_protocol(item, nextitem)
         del self._meters[id(item)]
         self.screen.clear()
         entry.duration_s = sum(report.duration for report in entry.reports)

@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
+from pytest_devperf.case.digest import type_name
 from pytest_devperf.plugin.origin import ENVIRONMENT, HANDOVER_VARIABLE, PROCESS_VARIABLE, SYS_PATH
 from pytest_devperf.plugin.start import HANDOVER_VERSION, CaseStart, Handover, Role, Turns, Wanted
 
@@ -36,7 +38,7 @@ if handover["sys_path"] is None:
 else:
     sys.path[:] = handover["sys_path"]
 import pytest
-sys.exit(pytest.main(handover["args"]))
+sys.exit(pytest.main(handover["args"], plugins=handover["plugins"]))
 """
 """Not `-m pytest`: that would put the working directory on `sys.path`, which the `pytest` script does not."""
 
@@ -120,6 +122,31 @@ def run_pass(
     return found
 
 
+def named_plugins(config: pytest.Config) -> list[str]:
+    """List the plugins that `pytest.main` was given and that have a name to import."""
+    names = [each if isinstance(each, str) else each.__name__ for each in _plugins(config, (str, ModuleType))]
+    return [name for name in names if name != "__main__"]
+
+
+def note_on_plugins(config: pytest.Config) -> str:
+    """Say which plugins a fresh interpreter lacks; empty if it lacks none.
+
+    An object cannot be handed to another interpreter. pytest's own (pytester gives one) take no part in tests.
+    """
+    kinds = [type_name(each) for each in _plugins(config, object) if not isinstance(each, (str, ModuleType))]
+    if not kinds:
+        return ""
+    return (
+        f"pytest.main was given a plugin as an object ({', '.join(kinds)}), which later process starts do not have: "
+        "use --devperf-processes=1 to measure in this process"
+    )
+
+
+def _plugins(config: pytest.Config, kinds: type | tuple[type, ...]) -> list[Any]:
+    given = config.invocation_params.plugins or ()
+    return [each for each in given if isinstance(each, kinds) and not type(each).__module__.startswith("_pytest.")]
+
+
 def settled(found: Found) -> bool:
     """Tell whether a case needs no other interpreter."""
     return found.absent or found.start is not None
@@ -152,6 +179,7 @@ class Job:
             version=HANDOVER_VERSION,
             parent_pid=os.getpid(),
             args=[os.fspath(arg) for arg in self.config.invocation_params.args],
+            plugins=named_plugins(self.config),
             sys_path=None if self.environment.own_path else list(SYS_PATH),
             lead=self._lead(),
             output=str(self.events),

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from _pytest.runner import runtestprotocol
 
 from pytest_devperf.plugin.begin import places_of, take_options
 from pytest_devperf.plugin.calls import METERS, Calls
@@ -20,6 +19,7 @@ from pytest_devperf.plugin.cases import case_of
 from pytest_devperf.plugin.ledger import HandedOrders
 from pytest_devperf.plugin.meter import Meter
 from pytest_devperf.plugin.place import prefixes_of
+from pytest_devperf.plugin.protocol import run_protocol
 from pytest_devperf.plugin.start import HANDOVER_VERSION, CaseStart, Handover, Wanted
 from pytest_devperf.plugin.turns import TurnClient
 
@@ -168,9 +168,9 @@ class Inside:
             on_round=lambda _: self._after_round(wanted),
         )
         self._meter = meter
-        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        reports, subtests = run_protocol(item, nextitem)
         self._meter = None
-        self._finish(item.config, wanted, meter.start, reports)
+        self._finish(item.config, wanted, meter.start, [*subtests, *reports])
         return True
 
     def _after_round(self, wanted: Wanted) -> None:

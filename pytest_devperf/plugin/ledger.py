@@ -55,6 +55,8 @@ class Entry:
     starts: list[CaseStart] = field(default_factory=list)
     confirming: list[CaseStart] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
+    unseeded: set[str] = field(default_factory=set)
+    """Parts of the workload that differ from start to start, where that is accepted."""
     awaiting: bool = False
     """Whether a confirmation is under way."""
     logged: bool = False
@@ -240,21 +242,24 @@ class Entry:
         (self.confirming if self.awaiting else self.starts).append(start)
 
     def check_digests(self, start: CaseStart) -> None:
-        """Hold what a start worked on against what the first did.
+        """Compare what a start worked on with what the first did.
 
         Raises:
-            CaseError: It is something else.
+            CaseError: It is something else, and that is not accepted.
         """
-        if not self.starts:
-            return
-        known: Mapping[str, str] = self.starts[0].digests
+        known: Mapping[str, str] = self.starts[0].digests if self.starts else {}
         for name, digest in start.digests.items():
-            if name in known and known[name] != digest:
-                part = name.rpartition(": ")[2]
+            if name not in known or known[name] == digest:
+                continue
+            part = name.rpartition(": ")[2]
+            if name.startswith("facts: "):
+                raise CaseError(f"{self.case.id}: {part} differs in every process start", "state what stays the same")
+            if "unseeded" not in self.policy.accept:
                 raise CaseError(
                     f"{self.case.id}: {part} differs in every process start",
-                    "seed it, or use devperf.inputs",
+                    "seed it, or use devperf.inputs; --devperf-accept=unseeded measures it as it is",
                 )
+            self.unseeded.add(name)
 
 
 class Ledger:

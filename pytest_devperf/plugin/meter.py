@@ -339,6 +339,7 @@ class Meter:
         """Write down the hash of a whole workload, a model's surveyed inputs included."""
         facts = self.start.inputs if isinstance(workload, Model) else None
         self.start.works[name] = fingerprint(workload, digest, facts={}, input_facts=facts)
+        self.start.ways[name] = fingerprint(workload, digest, facts={}, with_inputs=False)
         if isinstance(workload, Call):
             self.start.inputs.update(describe_inputs(named_inputs(workload), digest))
 

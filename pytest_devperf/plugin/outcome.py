@@ -74,7 +74,13 @@ def rebuild(config: pytest.Config, plain: Iterable[Mapping[str, Any]]) -> list[p
 
 def call_report(entry: Entry) -> pytest.TestReport:
     """The report of the call, or the last one where there was no call."""
-    return next((report for report in entry.reports if report.when == "call"), entry.reports[-1])
+    own = [report for report in entry.reports if not is_subtest(report)]
+    return next((report for report in own if report.when == "call"), own[-1])
+
+
+def is_subtest(report: pytest.TestReport) -> bool:
+    """Tell whether a report is one of a subtest, which has a context of its own."""
+    return hasattr(report, "context")
 
 
 def is_strict_xpass(report: pytest.TestReport) -> bool:
@@ -117,9 +123,17 @@ def _beside(text: str, entry: Entry) -> str:
     return text.removeprefix(f"{entry.case.id}: ")
 
 
-def replace_by(entry: Entry, reports: list[pytest.TestReport], process: int) -> None:
-    """Let a later start's reports stand for the case, naming the start."""
+def replace_by(entry: Entry, reports: list[pytest.TestReport], process: int, *, note: str = "") -> None:
+    """Let a later start's reports stand for the case, naming the start.
+
+    Args:
+        entry: The case.
+        reports: The later start's.
+        process: Its index.
+        note: What may be the reason.
+    """
     words = f"process start {process + 1} of {max(entry.processes, process + 1)}"
+    words = f"{words}; {note}" if note else words
     for report in reports:
         if not report.passed:
             report.sections.append(("devperf", words))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.plugin.fresh import Found, last_words, run_pass
+from pytest_devperf.plugin.fresh import Found, last_words, note_on_plugins, run_pass
 from pytest_devperf.plugin.hosting import Hosted, Wish, check_reported, groups_of, reports_of, start_of
 from pytest_devperf.plugin.kind import is_this_machine
 from pytest_devperf.plugin.ledger import Entry, HandedOrders
@@ -96,6 +96,8 @@ class Passes:
         self._say = say
         self._waited: Cooling | None = None
         """How the latest wait ended."""
+        self._note = note_on_plugins(config)
+        """What a fresh interpreter lacks."""
 
     def run(self, entries: Sequence[Entry]) -> None:
         """Give every entry its further starts and its verdict, cases alternating."""
@@ -190,21 +192,21 @@ class Passes:
             self._fail(
                 entry,
                 f"{entry.case.id}: {words} did not find this case: its id differs from run to run",
-                "make parametrised ids from values that stay the same (no sets, times or random numbers)",
+                self._note or "make parametrised ids from values that stay the same (no sets, times or random numbers)",
             )
         elif found.start is None:
             died = "died in this case" if found.begun else "did not run"
             self._fail(
                 entry,
                 f"{entry.case.id}: {words} {died}",
-                "use --devperf-processes=1 to measure in this process; the last output of the interpreter:\n"
-                + last_words(found.died or ""),
+                f"{self._note or 'use --devperf-processes=1 to measure in this process'}; "
+                "the last output of the interpreter:\n" + last_words(found.died or ""),
             )
         else:
             reports = rebuild(self._config, found.reports)
             entry.duration_s += sum(report.duration for report in reports)
             if any(not report.passed and not is_strict_xpass(report) for report in reports):
-                replace_by(entry, reports, process)
+                replace_by(entry, reports, process, note=self._note)
                 self._judge(entry)
                 return
             found.start.prerun = prerun

@@ -74,6 +74,8 @@ class CaseStart(Struct):
     """Hash of every part of the workload by its name; must be the same in every start."""
     works: dict[str, str] = field(default_factory=dict)
     """Fingerprint of every workload by the metric it was measured as."""
+    ways: dict[str, str] = field(default_factory=dict)
+    """The same without what the workload is given, for a case whose inputs differ from start to start."""
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     model_sha256: str | None = None
@@ -131,6 +133,8 @@ class Handover(Struct):
     role: Role
     shuffle_seed: int
     wanted: list[Wanted]
+    plugins: list[str] = field(default_factory=list)
+    """Modules that `pytest.main` was given as plugins."""
     randomly_seed: int | None = None
     lead: list[str] = field(default_factory=list)
     """Folders put before its own places where it keeps those: the working directory under `python -m pytest`."""

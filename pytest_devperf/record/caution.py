@@ -116,6 +116,12 @@ CAUTIONS: Mapping[str, Caution] = {
             slug="instrumented", words="the measuring thread was traced", refuses=True, mends="measure without tracing"
         ),
         Caution(
+            slug="unseeded",
+            words="inputs differ in every process start",
+            refuses=True,
+            mends="seed them, or take them from devperf.inputs",
+        ),
+        Caution(
             slug="provider-fell-back",
             words="nodes ran on another execution provider than in the baseline",
             refuses=True,
@@ -165,6 +171,8 @@ class RunFacts:
     debug_build: bool = False
     shared_process: bool = False
     """Whether a load or memory was taken in the process of the whole test run."""
+    unseeded: Sequence[str] = ()
+    """Inputs that differ in every process start."""
     uncounted_children: bool = False
     """Whether a child process came and went before its memory could be read."""
 
@@ -247,6 +255,9 @@ def _of_rounds(facts: RunFacts) -> Iterator[tuple[str, str]]:
 
 
 def _of_plan(facts: RunFacts) -> Iterator[tuple[str, str]]:
+    if facts.unseeded:
+        differ = "differ" if len(facts.unseeded) > 1 else "differs"
+        yield "unseeded", f"{', '.join(facts.unseeded)} {differ} in every process start"
     planned, run = facts.rounds_planned, facts.rounds_run
     if planned is not None and planned < FEW_ROUNDS:
         yield "few-rounds", f"{counted(planned, 'round')} planned, fewer than {FEW_ROUNDS}"
