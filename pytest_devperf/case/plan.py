@@ -20,6 +20,10 @@ MIN_ROUNDS = 3
 """Fewest rounds a slow workload is cut to, and before which nothing stops early."""
 
 
+MIN_NARROW_ROUNDS = 5
+"""Fewest rounds of fewer than `MIN_ITERATIONS` samples: the quartiles are then taken over the rounds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """How much of a case is measured: rounds over process starts, and their surroundings."""
@@ -67,6 +71,19 @@ PLAN_UNITS = {
     "cooldown_max": "cooldown_max_s",
 }
 """JSON keys of the fields that are times: a stored number carries its unit."""
+
+
+def fewest_rounds(width: int | None) -> int:
+    """Count the rounds that a verdict takes at least.
+
+    Args:
+        width: Samples in a round: a tool that prints an average, or a program timed as a whole, gives one.
+            None: not known yet.
+
+    >>> fewest_rounds(30), fewest_rounds(1)
+    (3, 5)
+    """
+    return MIN_ROUNDS if width is None or width >= MIN_ITERATIONS else MIN_NARROW_ROUNDS
 
 
 def rounds_of_start(rounds: int, processes: int, process: int) -> int:

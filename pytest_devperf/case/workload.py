@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
+WHOLE_TIME = "time"
+"""What `Command.read` says of a program whose output holds no times: each start is timed from its start to its end."""
+
 CallShape = Literal["plain", "coroutine", "stream"]
 
 
@@ -53,14 +56,14 @@ class Model:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A program that measures itself and prints what it found; one start is one round."""
+    """A program that measures itself and prints what it found, or is timed as a whole; one start is one round."""
 
     argv: tuple[str, ...]
     """Program and arguments; `{iterations}`, `{warmup}` and `{output}` (a file to read results from) are filled in."""
     push: tuple[str, ...] = ()
     """Absolute paths of files of this machine that lie beside the program where it runs."""
     read: str | Callable[[str], Any] = "lines"
-    """Name of the reader of its output (see `pytest_devperf.tool`), or a function text -> Output."""
+    """Name of the reader of its output (see `pytest_devperf.tool`), a function text -> Output, or `WHOLE_TIME`."""
     folder: str | None = None
     """Absolute path of the test's folder on this machine; None: nobody knows it."""
     cwd: str | None = None
@@ -72,6 +75,11 @@ class Command:
     """Units of values whose output names none."""
     timeout_s: float = 1800.0
     """Longest run of one start; half an hour is a tool that hangs."""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether each start is timed as a whole."""
+        return self.read == WHOLE_TIME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

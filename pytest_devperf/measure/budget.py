@@ -39,8 +39,16 @@ class Fit:
     """Where not even the fewest rounds fit, the budget that would do."""
 
 
-def fit(
-    cost: Cost, *, rounds: int, iterations: int, processes: int, max_time_s: float, fixed: bool, judged: bool
+def fit(  # noqa: PLR0913 - what it fits into what, each with one meaning
+    cost: Cost,
+    *,
+    rounds: int,
+    iterations: int,
+    processes: int,
+    max_time_s: float,
+    fixed: bool,
+    judged: bool,
+    fewest: int = MIN_ROUNDS,
 ) -> Fit:
     """Cut iterations, then rounds, until a case fits its budget.
 
@@ -52,6 +60,7 @@ def fit(
         max_time_s: The budget.
         fixed: Whether the iterations were given and stay.
         judged: Whether a baseline waits: then the fewest rounds may overrun the budget (`OVERRUN`).
+        fewest: Rounds below which there is no verdict.
     """
     left_s = max_time_s - processes * cost.start_s
     if rounds * (iterations * cost.iteration_s + cost.round_s) <= left_s:
@@ -62,7 +71,7 @@ def fit(
             return Fit(rounds=rounds, iterations=min(iterations, affordable))
         iterations = min(iterations, MIN_ITERATIONS)
     per_round_s = iterations * cost.iteration_s + cost.round_s
-    fewest = min(rounds, MIN_ROUNDS)
+    fewest = min(rounds, fewest)
     affordable = min(rounds, math.floor(left_s / per_round_s)) if per_round_s > 0 else 0
     if affordable >= fewest:
         return Fit(rounds=affordable, iterations=iterations)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pytest_devperf import stats
-from pytest_devperf.case.plan import MIN_ROUNDS, Plan, rounds_of_start
+from pytest_devperf.case.plan import Plan, fewest_rounds, rounds_of_start
 from pytest_devperf.measure.budget import NS_PER_S, Cost, Fit, fit
 from pytest_devperf.measure.burst import AnyRunner, burst, run_now
 from pytest_devperf.measure.round import Round, Share, Stop, Stretch
@@ -46,7 +46,9 @@ class Job:
     inner_loops: int
 
 
-def enough(medians_ns: Sequence[float], bound_ns: float | None, plan: Plan | None) -> Stop | None:
+def enough(
+    medians_ns: Sequence[float], bound_ns: float | None, plan: Plan | None, *, width: int | None = None
+) -> Stop | None:
     """Tell why the rounds so far are enough, or None.
 
     Args:
@@ -54,8 +56,9 @@ def enough(medians_ns: Sequence[float], bound_ns: float | None, plan: Plan | Non
         bound_ns: The minimum only falls: once it is at or below this bound, no later round can turn the
             pass into a fail. None: never.
         plan: Its stability target, where convergence may end the metric; else None.
+        width: Samples in the shortest round.
     """
-    if bound_ns is not None and len(medians_ns) >= MIN_ROUNDS and min(medians_ns) <= bound_ns:
+    if bound_ns is not None and len(medians_ns) >= fewest_rounds(width) and min(medians_ns) <= bound_ns:
         return "early-pass"
     if plan is not None and converged(medians_ns, plan):
         return "converged"
@@ -98,7 +101,7 @@ async def measure_start(runner: AnyRunner, share: Share, plan: Plan, clock: Cloc
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
     """
-    early = enough(share.earlier_ns, share.bound_ns, plan if share.converge else None)
+    early = enough(share.earlier_ns, share.bound_ns, plan if share.converge else None, width=share.width)
     if early is not None or share.rounds <= 0:
         return _stretch(runner, share, (), stop=early or "done", inner_loops=share.inner_loops or 1)
     warmth = await settle(runner, plan.warmup, share.inner_loops, process=share.process)
@@ -115,7 +118,8 @@ async def measure_start(runner: AnyRunner, share: Share, plan: Plan, clock: Cloc
         if len(rounds) == 1 and isinstance(runner, SelfWarming):
             fitted = _refit(share, plan, rounds[0], around.rest_s)
         medians_ns = [*share.earlier_ns, *(stats.median(taken.samples_ns) for taken in rounds)]
-        stop = enough(medians_ns, share.bound_ns, plan if share.converge else None)
+        width = min(len(taken.samples_ns) for taken in rounds)
+        stop = enough(medians_ns, share.bound_ns, plan if share.converge else None, width=width)
     return _stretch(runner, share, tuple(rounds), stop=stop or "done", inner_loops=job.inner_loops, fitted=fitted)
 
 
@@ -166,6 +170,7 @@ async def take_round(runner: AnyRunner, job: Job, index: int, *, use_anchor: boo
         used_ram_mb=seen.used_ram_mb,
         also=seen.also,
         values=seen.values,
+        left=seen.left,
     )
 
 
@@ -216,7 +221,7 @@ def _fit(runner: AnyRunner, share: Share, plan: Plan, warmth: Warmth, rest_s: fl
         round_s=rest_s,
         start_s=((runner.load_ns or 0) + plan.warmup * (warmth.call_ns + warmth.beside_ns)) / NS_PER_S,
     )
-    return _within(cost, share, plan)
+    return _within(cost, share, plan, fewest_rounds(share.iterations))
 
 
 def _refit(share: Share, plan: Plan, first: Round, rest_s: float) -> Fit:
@@ -224,12 +229,13 @@ def _refit(share: Share, plan: Plan, first: Round, rest_s: float) -> Fit:
     if not _decides(share):
         return Fit(rounds=share.total_rounds, iterations=share.iterations)
     took_ns = max(sum(first.samples_ns), first.wall_ns or 0)
-    fitted = _within(Cost(iteration_s=0.0, round_s=took_ns / NS_PER_S + rest_s), share, plan)
+    fewest = fewest_rounds(len(first.samples_ns))
+    fitted = _within(Cost(iteration_s=0.0, round_s=took_ns / NS_PER_S + rest_s), share, plan, fewest)
     # The first round is taken, so there is no going back: a tool that is too slow gets its fewest rounds.
-    return Fit(rounds=fitted.rounds or min(MIN_ROUNDS, share.total_rounds), iterations=share.iterations)
+    return Fit(rounds=fitted.rounds or min(fewest, share.total_rounds), iterations=share.iterations)
 
 
-def _within(cost: Cost, share: Share, plan: Plan) -> Fit:
+def _within(cost: Cost, share: Share, plan: Plan, fewest: int) -> Fit:
     return fit(
         cost,
         rounds=share.total_rounds,
@@ -238,6 +244,7 @@ def _within(cost: Cost, share: Share, plan: Plan) -> Fit:
         max_time_s=plan.max_time,
         fixed=share.fixed,
         judged=share.bound_ns is not None,
+        fewest=fewest,
     )
 
 

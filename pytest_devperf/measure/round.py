@@ -36,6 +36,8 @@ class Round:
     """Further series in ns by name."""
     values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
     """Further values: name -> (value, unit, better)."""
+    left: str | None = None
+    """Processes that a program left running, which were ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,8 @@ class Share:
     they are then not fitted to the budget."""
     earlier_ns: tuple[float, ...] = ()
     """Medians of the rounds of earlier starts."""
+    width: int | None = None
+    """Samples in the shortest of these rounds; None: there are none."""
     bound_ns: float | None = None
     """Early-pass bound: a median at or below it ends the metric; None: never."""
     converge: bool = False

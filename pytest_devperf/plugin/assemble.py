@@ -190,6 +190,7 @@ def _with_cautions(entry: Entry, record: Record, busy_cpu_percent: float) -> Rec
         debug_build=bool(getattr(entry.target, "debuggable", False)),
         quality=record.stable.quality if record.stable else None,
         unseeded=tuple(sorted(name.rpartition(": ")[2] for name in entry.unseeded)),
+        timed_whole=first.timed_whole,
         uncounted_children=any(start.unseen_children for start in entry.starts),
         shared_process=first.role == "all"
         and entry.target is not None

@@ -42,6 +42,19 @@ def is_command(case_id: str, old: object, new: object) -> bool:
     return kinds.pop()
 
 
+def refuse_unlike(case_id: str, old: Workload, new: Workload) -> None:
+    """Refuse two programs of which one measures itself and the other is timed as a whole.
+
+    Raises:
+        CaseError: They are so.
+    """
+    if isinstance(old, Command) and isinstance(new, Command) and old.is_timed != new.is_timed:
+        raise CaseError(
+            f"{case_id}: one program of devperf.paired takes {{iterations}}, and the other is timed as a whole",
+            'name what both print with read=, or time both with read="time"',
+        )
+
+
 def duel(meter: Meter, old: Workload, new: Workload) -> Any:  # noqa: ANN401 - outputs by name
     """Measure both in turns, every method that the new one has; returns the new one's outputs."""
     if isinstance(old, Command) or isinstance(new, Command):

@@ -178,18 +178,20 @@ class Benchmark:
         argv: Sequence[str | os.PathLike[str]],
         *,
         push: Sequence[str | os.PathLike[str]] = (),
-        read: str | Callable[[str], Any] = "lines",
+        read: str | Callable[[str], Any] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         environment: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> None:
-        """Measure a program that measures itself: one round is one start of it.
+        """Measure a program that measures itself, or one that is timed as a whole: one round is one start of it.
 
         Args:
             argv: Program and arguments; `{iterations}` and `{warmup}` are filled in. No shell reads them.
             push: Files that lie beside the program where it runs; relative to the test file. `sub/data.txt` lies
                 there as `data.txt` and as `sub/data.txt`.
-            read: How its output becomes samples: a reader's name, or a function text -> samples.
+            read: How its output becomes samples: a reader's name, or a function text -> samples. `"time"`: not at
+                all, the wall time of each start is taken. None: `"lines"` if an argument takes `{iterations}`, else
+                `"time"`.
             cwd: Folder it runs in, on the device that it runs on. None: on a phone the folder of the pushed files,
                 on this machine the test's folder; a relative one is relative to that.
             environment: Variables added to its environment.
@@ -204,17 +206,20 @@ class Benchmark:
         argv: Sequence[str | os.PathLike[str]],
         *,
         push: Sequence[str | os.PathLike[str]] = (),
-        read: str | Callable[[str], Any] = "lines",
+        read: str | Callable[[str], Any] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         environment: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> Command:
-        from pytest_devperf.case.workload import Command
+        from pytest_devperf.case.workload import WHOLE_TIME, Command
 
         if isinstance(argv, str) or not argv:
             raise CaseError(f"{self._case_id}: devperf.command takes a list of arguments", "split the command line")
+        words = tuple(os.fspath(word) for word in argv)
+        if read is None:
+            read = "lines" if any("{iterations}" in word for word in words[1:]) else WHOLE_TIME
         return Command(
-            argv=tuple(os.fspath(word) for word in argv),
+            argv=words,
             push=tuple(os.path.join(self._folder, os.fspath(file)) for file in push),  # noqa: PTH118 - as in model
             read=read,
             folder=self._folder,
@@ -236,10 +241,11 @@ class Benchmark:
         Returns:
             The outputs of the new model by name; None for programs.
         """
-        from pytest_devperf.plugin.duel import duel, is_command, once
+        from pytest_devperf.plugin.duel import duel, is_command, once, refuse_unlike
 
         make: Callable[..., Workload] = self._as_command if is_command(self._case_id, old, new) else self._as_model
         before, after = make(old, **how), make(new, **how)
+        refuse_unlike(self._case_id, before, after)
         self._claim(LATENCY)
         meter = self._meter
         if meter is None:

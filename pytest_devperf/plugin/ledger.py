@@ -173,6 +173,7 @@ class Entry:
         place = process - self._offset()
         starts = self.confirming_starts if self.awaiting else self.processes
         stopped = any(stretch.stop in {"early-pass", "converged", "too-slow"} for stretch in known)
+        earlier = [round_.samples_ns for stretch in known for round_ in stretch.rounds]
         return Share(
             process=process,
             rounds=0 if stopped else rounds_of_start(first.total_rounds, starts, place),
@@ -181,7 +182,8 @@ class Entry:
             iterations=first.iterations,
             inner_loops=first.inner_loops,
             fixed=True,
-            earlier_ns=tuple(statistics.median(round_.samples_ns) for stretch in known for round_ in stretch.rounds),
+            earlier_ns=tuple(map(statistics.median, earlier)),
+            width=min(map(len, earlier), default=None),
             bound_ns=self._bound(metric, first.total_rounds),
             converge=(self.converge or (self.early and self.baseline is None)) and not self.awaiting,
         )

@@ -186,6 +186,7 @@ class Meter:
     def command(self, command: Command) -> None:
         """Run a program that measures itself, once per round."""
         target = self._enter(command, LATENCY)
+        self.start.timed_whole = command.is_timed
         with target.start(command, self.orders.process) as runner:
             run_now(self._spend(runner, time_metric(LATENCY), command))
         if self._takes_few:

@@ -86,6 +86,8 @@ class CaseStart(Struct):
     device: Device | None = None
     instrumented: str | None = None
     unsupported: str | None = None
+    timed_whole: bool = False
+    """Whether a program was timed from its start to its end."""
     unseen_children: bool = False
     """Whether a child process came and went without its memory being counted."""
     solo: bool = False

@@ -141,6 +141,8 @@ CAUTIONS: Mapping[str, Caution] = {
         Caution(slug="few-rounds", words="few rounds were measured"),
         Caution(slug="one-start", words="all rounds come from one process start"),
         Caution(slug="shared-process", words="load or memory was taken in a process that had done other work"),
+        Caution(slug="whole-program", words="times are wall times of whole program starts"),
+        Caution(slug="left-running", words="the program left processes running, which were ended"),
         Caution(slug="uncounted-children", words="memory of child processes was not counted"),
         Caution(slug="noisy", words="round medians vary more than the stability target"),
         Caution(slug="untrustworthy", words="round medians vary more than twice the stability target"),
@@ -173,6 +175,8 @@ class RunFacts:
     """Whether a load or memory was taken in the process of the whole test run."""
     unseeded: Sequence[str] = ()
     """Inputs that differ in every process start."""
+    timed_whole: bool = False
+    """Whether a program was timed from its start to its end."""
     uncounted_children: bool = False
     """Whether a child process came and went before its memory could be read."""
 
@@ -249,6 +253,9 @@ def _of_rounds(facts: RunFacts) -> Iterator[tuple[str, str]]:
         )
     if any(each.slept for each in facts.rounds):
         yield "slept", CAUTIONS["slept"].words
+    left = next((each.left for each in facts.rounds if each.left is not None), None)
+    if left is not None:
+        yield "left-running", f"the program left running, and was ended: {left}"
     if facts.instrumented is not None:
         advice = "; measure with --no-cov" if "coverage" in facts.instrumented else ""
         yield "instrumented", f"{facts.instrumented} traced the measuring thread{advice}"
@@ -269,6 +276,7 @@ def _of_plan(facts: RunFacts) -> Iterator[tuple[str, str]]:
         ("emulator", facts.emulator),
         ("debug-build", facts.debug_build),
         ("shared-process", facts.shared_process),
+        ("whole-program", facts.timed_whole),
         ("uncounted-children", facts.uncounted_children),
     ):
         if carried:

@@ -48,6 +48,11 @@ class RoundFacts(Protocol):
         """Most memory in use on the device, where its looks do not tell it."""
         ...
 
+    @property
+    def left(self) -> str | None:
+        """Processes that a program left running."""
+        ...
+
 
 def chain_looks(starts: Iterable[Sequence[Context]]) -> list[Context]:
     """Put the looks of process starts behind one another.

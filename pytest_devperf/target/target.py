@@ -110,6 +110,8 @@ class Witness:
     """Further series in ns that the same run gave, by name (a tool that prints several)."""
     values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
     """Values that the same run gave: name -> (value, unit, `lower` or `higher`)."""
+    left: str | None = None
+    """Processes that a program left running, which were ended."""
 
 
 @runtime_checkable

@@ -10,7 +10,10 @@ from pytest_devperf.tool.output import Output, Value
 from pytest_devperf.tool.reading import refuse
 from pytest_devperf.untrusted import parse_json, parse_whole, shown
 
-LINES_NEXT = "print one whole number of ns per line, or name another reader with read="
+LINES_NEXT = (
+    "print one whole number of ns per line, name another reader with read=, "
+    'or have the program timed as a whole with read="time"'
+)
 JSON_NEXT = 'print one JSON object per line: {"ns": 1200}'
 
 

@@ -63,7 +63,8 @@ def reader_of(read: str | Callable[[str], Any]) -> Callable[[str], Any]:
         return read
     if read not in READERS:
         raise CaseError(
-            f"there is no reader {read!r}", f"pass a function text -> samples, or one of {', '.join(READERS)}"
+            f"there is no reader {read!r}",
+            f"pass a function text -> samples, time for the wall time of each start, or one of {', '.join(READERS)}",
         )
     return READERS[read]
 

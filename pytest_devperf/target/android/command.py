@@ -67,11 +67,17 @@ class CommandRunner:
         self._witness = Witness()
 
     def warm_up(self, iterations: int) -> None:
-        """Say how many unrecorded iterations each run does first."""
+        """Say how many unrecorded iterations each run does first.
+
+        A program that is timed as a whole keeps nothing from one start to the next: one unrecorded start brings its
+        files into memory.
+        """
+        if self._command.is_timed and iterations:
+            self._start(1, anchors=0, peak=False)
         self._warmup = iterations
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:  # noqa: ARG002 - the program repeats as it likes
-        """Start the program once and read the ns of each iteration from what it printed.
+        """Start the program once and read the ns of each iteration from what it printed, or time it as a whole.
 
         Raises:
             CaseError: It failed, took too long, or printed what cannot be read.
@@ -123,7 +129,9 @@ class CommandRunner:
     # -- below -----------------------------------------------------------------------------------
 
     def _start(self, iterations: int, *, anchors: int, peak: bool) -> Ended:
-        program = format_program(self._command, iterations=iterations, warmup=self._warmup, process=self._process)
+        # What is timed as a whole does its work once.
+        iterations, warmup = (1, 0) if self._command.is_timed else (iterations, self._warmup)
+        program = format_program(self._command, iterations=iterations, warmup=warmup, process=self._process)
         script = format_start(
             program if not self._prefix else f"{self._prefix} {program}",
             folder=self._place.folder,
@@ -131,6 +139,7 @@ class CommandRunner:
             policies=self._policies,
             anchors=anchors,
             peak=peak,
+            timed=self._command.is_timed,
         )
         stream = self._link.stream(script, doing=f"starting {self._name}")
         pid = ""
@@ -168,6 +177,8 @@ class CommandRunner:
     def _read(self, ended: Ended) -> Output:
         """Read the results from standard output, standard error, or the phone's log, wherever they are."""
         self._printed = self._place.read(OUT).decode("utf-8", "replace")
+        if self._command.is_timed:
+            return self._whole(ended)
         failed: CaseError | None = None
         for text in self._texts(ended):
             try:
@@ -178,6 +189,14 @@ class CommandRunner:
             self._printed = text if self._command.read in LOGGING else self._printed
             return output
         raise CaseError(f"the output of {self._name} cannot be read: {failed}; {self._last(ended.pid)}") from failed
+
+    def _whole(self, ended: Ended) -> Output:
+        if ended.took_ns is None:
+            raise CaseError(
+                f"the shell of {self._link.name} has no clock that could time {self._name}",
+                "have the program print its own times, and name their reader with read=",
+            )
+        return Output(samples_ns=(ended.took_ns,))
 
     def _texts(self, ended: Ended) -> Iterator[str]:
         yield self._printed
@@ -243,7 +262,8 @@ def start_command(
         CaseError: A file is missing, or there is no such reader.
         TargetError: The phone went away, or is full.
     """
-    reader_of(command.read)
+    if not command.is_timed:
+        reader_of(command.read)  # an unknown name is reported before anything runs
     if not command.argv:
         raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
     files = pushed_files(command)

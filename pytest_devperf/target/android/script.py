@@ -47,6 +47,8 @@ class Ended:
     pid: int | None = None
     """Process id the program had: the phone's log tells by it who wrote a line."""
     anchors_ns: tuple[int, ...] = ()
+    took_ns: int | None = None
+    """Wall time of the whole program, where it was asked for and the phone's shell has a clock."""
 
 
 def format_program(command: Command, *, iterations: int, warmup: int, process: int) -> str:
@@ -76,8 +78,12 @@ def format_program(command: Command, *, iterations: int, warmup: int, process: i
     )
 
 
+STAMP = "${EPOCHREALTIME:-$(date +%s%N)}"
+"""The time, as a shell knows it: Android's mksh and bash by themselves in us, others by a program in ns."""
+
+
 def format_start(
-    program: str, *, folder: str, cwd: str | None, policies: Sequence[str], anchors: int, peak: bool
+    program: str, *, folder: str, cwd: str | None, policies: Sequence[str], anchors: int, peak: bool, timed: bool
 ) -> str:
     """Write the script of one start: sampler, program, and what is known of it afterwards, in one round trip.
 
@@ -88,6 +94,7 @@ def format_start(
         policies: Frequency policies whose caps are sampled beside it.
         anchors: How often the anchor is timed afterwards.
         peak: Whether its peak memory is watched.
+        timed: Whether the whole program is timed.
     """
     here = f"cd -- {quote(_sound(cwd))} && " if cwd else ""
     lines = [
@@ -96,16 +103,18 @@ def format_start(
         "DEVPERF_HERE=$PWD",
         f"rm -f {OUT} {ERR} {SAMPLED}",
         _sampler(policies),
+        f"began={STAMP}" if timed else "",
         f"( {here}exec {program} ) >{OUT} 2>{ERR} </dev/null &",
         "child=$!",
         "trap 'kill -9 $child $sampler 2>/dev/null; exit 129' HUP TERM",
         _peak_watch() if peak else "",
-        "wait $child; code=$?",
+        f"wait $child; code=$?; ended={STAMP}" if timed else "wait $child; code=$?",
         'echo; echo "@@times"; times',
         "kill $sampler 2>/dev/null",
         f'echo "@@sampled"; cat {SAMPLED} 2>/dev/null',
         'echo "@@peak $peak"',
         'echo "@@pid $child"',
+        'echo "@@took $began $ended"' if timed else "",
         f'echo "@@anchors"; ./{RUNNER} anchor {anchors}' if anchors else "",
         'echo; echo "@@rc $code"',
     ]
@@ -145,6 +154,7 @@ def parse_end(text: str) -> Ended | None:
     peak = re.search(r"^@@peak ([0-9]{1,15})$", text, re.MULTILINE)
     pid = re.search(r"^@@pid ([0-9]{1,10})$", text, re.MULTILINE)
     sampled = re.search(r"^@@sampled\n((?:(?:policy[0-9]{1,4}|free) [0-9]{0,12} ?)+)$", text, re.MULTILINE)
+    took = re.search(r"^@@took (\S{1,40}) (\S{1,40})$", text, re.MULTILINE)
     return Ended(
         returncode=int(found[1]),
         cpu_ns=parse_times(text),
@@ -152,6 +162,7 @@ def parse_end(text: str) -> Ended | None:
         peak_bytes=int(peak[1]) * 1024 if peak else None,
         pid=int(pid[1]) if pid else None,
         anchors_ns=parse_anchors(text.rpartition("@@anchors")[2]) if "@@anchors" in text else (),
+        took_ns=parse_took_ns(took[1], took[2]) if took else None,
     )
 
 
@@ -159,6 +170,21 @@ def _parse_extremes(line: str) -> Extremes:
     least = {name: int(value) for name, value in re.findall(r"(policy[0-9]+|free) ([0-9]+)", line)}
     free_kib = least.pop("free", None)
     return Extremes(caps_khz=least, free_bytes=None if free_kib is None else free_kib * 1024)
+
+
+def parse_took_ns(began: str, ended: str) -> int | None:
+    """Read the time between two stamps of the phone's shell: seconds with a fraction, or ns.
+
+    >>> parse_took_ns("1700000000.250000", "1700000001.000000"), parse_took_ns("1700000000250000000", "1700000000N")
+    (750000000, None)
+    """
+    stamps_ns = []
+    for stamp in (began, ended):
+        found = re.fullmatch(r"([0-9]{9,11})[.,]?([0-9]{6}|[0-9]{9})", stamp)
+        if found is None:
+            return None
+        stamps_ns.append(int(found[1]) * 10**9 + int(found[2].ljust(9, "0")))
+    return stamps_ns[1] - stamps_ns[0]
 
 
 def parse_times(text: str) -> int | None:

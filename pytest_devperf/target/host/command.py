@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +11,10 @@ from pathlib import Path
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
 from pytest_devperf.target.host.anchor import time_anchor
-from pytest_devperf.target.host.child import Printed, children_cpu_ns, run_program
+from pytest_devperf.target.host.child import Launch, Printed, children_cpu_ns, run_program
 from pytest_devperf.target.host.meter import Meter
+from pytest_devperf.target.host.peak import PeakOfProgram, peak_of_program
 from pytest_devperf.target.host.program import OUTPUT, Place, filled, lay_out
-from pytest_devperf.target.host.tree import TreeMemory
 from pytest_devperf.target.target import Clock, Memory, Runner, Witness
 from pytest_devperf.tool.output import Output
 from pytest_devperf.tool.readers import parse_output, reader_of
@@ -37,21 +37,28 @@ class CommandRunner:
         self._witness = Witness()
         self._printed = ""
         self._output = Path(place.scratch) / "output"
-        reader_of(command.read)  # an unknown name is told before anything runs
+        if not command.is_timed:
+            reader_of(command.read)  # an unknown name is reported before anything runs
 
     def warm_up(self, iterations: int) -> None:
-        """Say how many unrecorded iterations each run does first."""
+        """Say how many unrecorded iterations each run does first.
+
+        A program that is timed as a whole keeps nothing from one start to the next: one unrecorded start brings its
+        files into memory.
+        """
+        if self._command.is_timed and iterations:
+            self._start(1)
         self._warmup = iterations
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:  # noqa: ARG002 - the program repeats as it likes
-        """Start the program once and read the ns of each iteration from what it printed.
+        """Start the program once and read the ns of each iteration from what it printed, or time it as a whole.
 
         Raises:
             CaseError: It failed, took too long, or printed what cannot be read.
         """
         with self._meter.reading():
             cpu_before = children_cpu_ns()
-            printed = self._start(iterations, None)
+            printed = self._start(iterations)
             cpu_after = children_cpu_ns()
         output = self._read(printed)
         self._printed = printed.out
@@ -62,6 +69,7 @@ class CommandRunner:
             waited_ns=None,  # the thread that was watched only waited for the program
             also=output.series_ns,
             values=_values(output),
+            left=printed.left,
         )
         # Several benchmarks and no main one: the first stands for the run, all keep their names.
         return output.samples_ns or next(iter(output.series_ns.values()), ())
@@ -71,18 +79,11 @@ class CommandRunner:
         return time_anchor(self._clock.now_ns)
 
     def memory(self, iterations: int) -> Memory | None:
-        """Start the program once and watch its peak; the baseline is nothing, as it was not there before."""
-        watched: list[TreeMemory] = []
-
-        def watch(pid: int) -> None:
-            if not watched:
-                watched.append(TreeMemory(pid))
-            watched[0].look()
-
-        output = self._read(self._start(iterations, watch))
-        peak = watched[0].peak_bytes if watched else None
-        peak = output.peak_bytes if peak is None else peak
-        return None if peak is None else Memory(baseline=0, loaded=None, peak=peak)
+        """Start the program once and take its peak; the baseline is nothing, as it was not there before."""
+        with peak_of_program() as peak:
+            output = self._read(self._start(iterations, peak))
+        peak_bytes = output.peak_bytes if peak.bytes is None else peak.bytes
+        return None if peak_bytes is None else Memory(baseline=0, loaded=None, peak=peak_bytes)
 
     def witness(self) -> Witness:
         """Tell what is known of the latest run: CPU time of the program and its children, further series."""
@@ -95,6 +96,8 @@ class CommandRunner:
     def _read(self, printed: Printed) -> Output:
         """Read the results from the file for them, from standard output, or from standard error where they are."""
         command = self._command
+        if command.is_timed:
+            return Output(samples_ns=(printed.took_ns,))
         written = self._written(printed)
         try:
             return parse_output(printed.out if written is None else written, command.read, command.units)
@@ -116,24 +119,27 @@ class CommandRunner:
             raise CaseError(f"{self._place.name} wrote no file where {OUTPUT} was given", printed.last)
         return self._output.read_text(encoding="utf-8", errors="replace")
 
-    def _start(self, iterations: int, watch: Callable[[int], None] | None) -> Printed:
-        command, warmup = self._command, self._warmup
+    def _start(self, iterations: int, peak: PeakOfProgram | None = None) -> Printed:
+        command = self._command
+        # What is timed as a whole does its work once.
+        iterations, warmup = (1, 0) if command.is_timed else (iterations, self._warmup)
         self._output.unlink(missing_ok=True)
-        arguments = (
+        arguments = [
             filled(each, iterations=iterations, warmup=warmup, output=str(self._output)) for each in command.argv[1:]
-        )
+        ]
         told = {
             "DEVPERF_ITERATIONS": str(iterations),
             "DEVPERF_WARMUP": str(warmup),
             "DEVPERF_PROCESS": str(self._process),
         }
+        launch = Launch(argv=(self._place.program, *arguments), environment={**command.environment, **told})
         return run_program(
-            [self._place.program, *arguments],
+            launch if peak is None else peak.around(launch),
             name=self._place.name,
             cwd=self._place.cwd,
-            environment={**command.environment, **told},
             timeout_s=command.timeout_s,
-            watch=watch,
+            now_ns=self._clock.now_ns,
+            watch=None if peak is None else peak.watch,
         )
 
 

@@ -20,6 +20,12 @@ import time
 PAUSE_S = 0.0005
 """Between two looks: the kernel keeps each process's peak, so only its last rise can be missed."""
 
+RESTLESS_S = 0.01
+"""How long it looks without a pause: a program may be gone within a millisecond."""
+
+LEAST_KIB = 1024
+"""Less is no program's peak, but one that was gone before it could be looked at: it counts as this program's size."""
+
 
 class Tree:
     """The peak of the descendants of a process."""
@@ -84,25 +90,26 @@ def run(path: str) -> None:
     defaults = [getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name)]
     pid = os.posix_spawn(argv[0], argv, environment, setsigdef=defaults)
     tree = Tree(os.getpid(), set())
-    ended = 0
+    ended, restless_until_s = 0, time.monotonic() + RESTLESS_S
     while not ended:
         tree.look()
         ended, status, used = os.wait4(pid, os.WNOHANG)
-        if not ended:
+        if not ended and time.monotonic() > restless_until_s:
             time.sleep(PAUSE_S)
     largest_kib = used.ru_maxrss // (1024 if sys.platform == "darwin" else 1)
     # A child begins at this program's own size: only more than that is the child's.
     own_kib = _read_peak_kib("self")
-    peak_kib = max(tree.peak_kib, largest_kib if largest_kib > own_kib else 0) or largest_kib
+    peak_kib = max(tree.peak_kib, largest_kib if largest_kib > own_kib else 0)
     with open(report, "w", encoding="ascii") as file:
-        file.write(str(peak_kib))
+        file.write(str(peak_kib if peak_kib >= LEAST_KIB else largest_kib))
     _end_alike(os.waitstatus_to_exitcode(status))
 
 
 def _end_alike(code: int) -> None:
     """End with a program's exit code, or by the signal that ended it."""
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        if -code != signal.SIGKILL:  # which has no handler to put back
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 128 - code)
 

@@ -9,11 +9,12 @@ import psutil
 import pytest
 
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.case.workload import Command
+from pytest_devperf.case.workload import WHOLE_TIME, Command
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Share
 from pytest_devperf.simphone import SimPhone
+from pytest_devperf.target.android import script
 from pytest_devperf.target.android.command import CommandRunner
 from pytest_devperf.target.android.phone import AndroidTarget
 from pytest_devperf.target.target import Witnessing
@@ -196,3 +197,24 @@ def test_affinity_names_clusters_or_cpus(
     target = reach(switch_on(), affinity="big")
 
     assert runs_of(target, Command(argv=("echo", "3")))[0] == [3]
+
+
+def test_a_whole_program_is_timed_where_it_runs_not_across_adb(target: AndroidTarget) -> None:
+    command = Command(argv=("sh", "-c", "echo $DEVPERF_ITERATIONS; echo no number"), read=WHOLE_TIME)
+    with target.start(command, 0) as runner:
+        runner.warm_up(3)
+        samples = list(runner.run(30, 1))
+        printed = runner.result()
+        wall_ns = runner.witness().wall_ns
+
+    assert len(samples) == 1
+    assert 0 < samples[0] < wall_ns
+    assert printed == "1\nno number\n"
+
+
+def test_a_phone_whose_shell_has_no_clock_says_so(target: AndroidTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script, "STAMP", "1700000000N")
+    command = Command(argv=("true",), read=WHOLE_TIME)
+
+    with pytest.raises(CaseError, match=r"no clock that could time true.*name their reader with read="):
+        runs_of(target, command)
