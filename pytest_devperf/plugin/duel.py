@@ -76,8 +76,8 @@ def _methods(meter: Meter, target: Target, old: Model, new: Model) -> Sequence[s
     meter.note_survey(survey)
     shared = [method for method in survey.methods if method in before.methods]
     if not shared:
-        reasons = "; ".join(dict.fromkeys((*survey.skipped.values(), *before.skipped.values())))
-        raise Unsupported(reasons or "the two models share no method that can be executed")
+        before.require_method()
+        raise Unsupported("the two models share no method that can be executed")
     if before.inputs != survey.inputs:
         raise CaseError(
             f"{meter.case.id}: the two models take different inputs",
@@ -133,8 +133,8 @@ def once(target: Target, old: Workload, new: Workload) -> Mapping[str, Any] | No
     outputs: Mapping[str, Any] | None = None
     for workload in (old, new):
         survey = target.survey(workload) if isinstance(workload, Model) and isinstance(target, Surveying) else None
-        if survey is not None and not survey.methods:
-            raise Unsupported("; ".join(survey.skipped.values()))
+        if survey is not None:
+            survey.require_method()
         with target.start(workload, 0) as runner:
             runner.run(1, 1)
             outputs = runner.result() if isinstance(runner, Answering) else None

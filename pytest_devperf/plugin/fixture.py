@@ -414,8 +414,8 @@ class Benchmark:
 
         target = self._once()
         survey = target.survey(model) if isinstance(target, Surveying) else None
-        if survey is not None and not survey.methods:
-            raise Unsupported("; ".join(survey.skipped.values()))
+        if survey is not None:
+            survey.require_method()
         with target.start(model, 0) as runner:
             runner.run(1, 1)
             return runner.result() if isinstance(runner, Answering) else {}

@@ -475,14 +475,13 @@ class Meter:
         """Write down what a target found out about a model.
 
         Raises:
+            CaseError: The test has to pass something before any of its methods can be executed.
             Unsupported: It has no method that can be executed.
         """
-        self.start.skipped_methods.update(survey.skipped)
+        self.start.skipped_methods.update({**survey.skipped, **survey.wanting})
         self.start.inputs.update({name: dict(facts) for name, facts in survey.inputs.items()})
         self.start.model_sha256 = survey.model_sha256
         self.start.env.update(survey.env)
         for name, facts in survey.inputs.items():
             self.start.digests[f"{EXECUTE}: input {name}"] = str(facts.get("sha256"))
-        if not survey.methods:
-            reasons = "; ".join(f"{method}: {reason}" for method, reason in survey.skipped.items())
-            raise Unsupported(reasons or "the model has no method that can be executed")
+        survey.require_method()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_devperf.errors import CaseError
+from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.target.onnx_file import Slot
+from pytest_devperf.untrusted import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +44,10 @@ ITEM_BYTES: Mapping[str, int] = {
 """Element types that can be fed, with their sizes; all others have no NumPy type of their own."""
 
 
+INDEX_TYPES = frozenset({"int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"})
+"""Types of which a table's indices are; uint8 mostly holds pixels."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
     """What a model is fed with."""
@@ -49,7 +55,41 @@ class Feed:
     arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     """Arrays by input name, in the model's order; empty where the model cannot be fed."""
     reason: str | None = None
-    """Why it cannot be fed."""
+    """Why it cannot be fed, whatever a test passes."""
+    wants: str | None = None
+    """What a test has to pass before it can be fed."""
+    indices: tuple[str, ...] = ()
+    """Integer inputs that were made: a table may be shorter than they reach."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be fed."""
+        return self.reason is None and self.wants is None
+
+    def require(self, path: str) -> None:
+        """Refuse to start a model that cannot be fed.
+
+        Args:
+            path: The model's file.
+
+        Raises:
+            CaseError: The test has to pass something first.
+            Unsupported: It cannot be fed at all.
+        """
+        if self.wants is not None:
+            raise CaseError(f"{Path(path).name}: {self.wants}")
+        if self.reason is not None:
+            raise Unsupported(f"{Path(path).name}: {self.reason}")
+
+    @property
+    def remedy(self) -> str:
+        """What to do if the runtime refuses the values that were made; empty if none of them can be the reason."""
+        if not self.indices:
+            return ""
+        from pytest_devperf.inputs.array import INDEX_HIGH
+
+        given = ", ".join(f"{name!r}: array" for name in self.indices)
+        return f"its integer inputs were made, from 0 to {INDEX_HIGH - 1}; out of range? pass inputs={{{given}}}"
 
 
 def named_sizes(slot: Slot) -> tuple[int | str, ...]:
@@ -61,18 +101,16 @@ def named_sizes(slot: Slot) -> tuple[int | str, ...]:
     return tuple(f"{slot.name}.{axis}" if size is None else size for axis, size in enumerate(slot.shape or ()))
 
 
-def pinned_shape(slot: Slot, dims: Mapping[str, int]) -> tuple[int, ...] | str:
-    """Fill a slot's symbolic sizes in; a text is the reason why one stays open."""
-    if slot.dtype not in ITEM_BYTES:
-        return f"input {slot.name!r} is of type {slot.dtype}, which cannot be fed"
-    if slot.shape is None:
-        return f"input {slot.name!r} has no shape; pass inputs={{{slot.name!r}: array}}"
-    sizes: list[int] = []
-    for size in named_sizes(slot):
-        if isinstance(size, str) and size not in dims:
-            return f"dimension {size!r} has no fixed size; pass dims={{{size!r}: N}}"
-        sizes.append(dims[size] if isinstance(size, str) else size)
-    return tuple(sizes)
+def pinned_shape(slot: Slot, dims: Mapping[str, int]) -> tuple[int, ...] | None:
+    """Fill a slot's symbolic sizes in; None if its shape is not known or a size stays open."""
+    if slot.shape is None or open_sizes(slot, dims):
+        return None
+    return tuple(dims[size] if isinstance(size, str) else size for size in named_sizes(slot))
+
+
+def open_sizes(slot: Slot, dims: Mapping[str, int]) -> tuple[str, ...]:
+    """Name the sizes of a slot that stay open."""
+    return tuple(size for size in named_sizes(slot) if isinstance(size, str) and size not in dims)
 
 
 def make_feed(slots: tuple[Slot, ...], dims: Mapping[str, int], given: Mapping[str, Any] | None) -> Feed:
@@ -91,24 +129,39 @@ def make_feed(slots: tuple[Slot, ...], dims: Mapping[str, int], given: Mapping[s
     """
     given = dict(given or {})
     _check_names(slots, dims, given)
-    shapes: dict[str, tuple[int, ...]] = {}
-    for slot in slots:
-        if slot.name in given:
-            continue
-        shape = pinned_shape(slot, dims)
-        if isinstance(shape, str):
-            return Feed(reason=shape)
-        shapes[slot.name] = shape
-    too_large = _too_large(slots, shapes)
-    if too_large is not None:
-        return Feed(reason=too_large)
+    open_slots = [slot for slot in slots if slot.name not in given]
+    for slot in open_slots:
+        if slot.dtype not in ITEM_BYTES:
+            return Feed(reason=f"input {slot.name!r} is of type {slot.dtype}, which cannot be fed")
+    shapes = {slot.name: pinned_shape(slot, dims) for slot in open_slots}
+    known = {name: shape for name, shape in shapes.items() if shape is not None}
+    wants = _wants(open_slots, dims) or _too_large(slots, known)
+    if wants is not None:
+        return Feed(wants=wants)
     arrays = {}
     for index, slot in enumerate(slots):
         if slot.name in given:
             arrays[slot.name] = checked(slot, given[slot.name], dims)
         else:
-            arrays[slot.name] = made(slot.dtype, shapes[slot.name], seed=index)
-    return Feed(arrays=arrays)
+            arrays[slot.name] = made(slot.dtype, known[slot.name], seed=index)
+    return Feed(arrays=arrays, indices=tuple(slot.name for slot in open_slots if slot.dtype in INDEX_TYPES))
+
+
+def _wants(slots: Sequence[Slot], dims: Mapping[str, int]) -> str | None:
+    """Say what a test has to pass for inputs that it did not give: every open size at once, or an array."""
+    for slot in slots:
+        if slot.shape is None:
+            return f"input {slot.name!r} has no shape; pass inputs={{{slot.name!r}: array}}"
+    sizes = tuple(dict.fromkeys(size for slot in slots for size in open_sizes(slot, dims)))
+    if not sizes:
+        return None
+    several = len(sizes) > 1
+    named = ", ".join(map(repr, sizes))
+    wanted = ", ".join(f"{size!r}: N" for size in sizes)
+    return (
+        f"dimension{'s' if several else ''} {named} {'have' if several else 'has'} no fixed size; "
+        f"pass dims={{{wanted}}}"
+    )
 
 
 def made(dtype: str, shape: tuple[int, ...], *, seed: int) -> np.ndarray[Any, Any]:
@@ -170,8 +223,8 @@ def _check_names(slots: tuple[Slot, ...], dims: Mapping[str, int], given: Mappin
     for name, size in dims.items():
         if name not in symbols:
             raise CaseError(f"the model has no dimension {name!r}", f"it takes {expected}")
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise CaseError(f"dims[{name!r}] is {size!r}", "pass a whole number above 0")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+            raise CaseError(f"dims[{name!r}] is {shown(size)}", "pass a whole number, 0 or more")
 
 
 def _too_large(slots: tuple[Slot, ...], shapes: Mapping[str, tuple[int, ...]]) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
-from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.errors import CaseError
 from pytest_devperf.target.feed import Feed, format_slot, make_feed, named_sizes
 from pytest_devperf.target.model_file import map_model
 from pytest_devperf.target.onnx_file import Slot
@@ -48,12 +48,17 @@ class Fed:
     @property
     def ready(self) -> tuple[str, ...]:
         """Names of the methods that can be executed."""
-        return tuple(method.name for method in self.methods if self.feeds[method.name].reason is None)
+        return tuple(method.name for method in self.methods if self.feeds[method.name].is_ready)
 
     @property
     def skipped(self) -> dict[str, str]:
         """Names of those that cannot, with the reason."""
         return {name: feed.reason for name, feed in self.feeds.items() if feed.reason is not None}
+
+    @property
+    def wanting(self) -> dict[str, str]:
+        """Names of those that wait for something, with what a test has to pass."""
+        return {name: feed.wants for name, feed in self.feeds.items() if feed.wants is not None}
 
     def described(self) -> dict[str, dict[str, object]]:
         """Describe all inputs; where there are several methods their names stand before them."""
@@ -82,13 +87,12 @@ class Fed:
         """Find the method a workload names, and what it is fed.
 
         Raises:
-            CaseError: There is no such method.
+            CaseError: There is no such method, or the test has to pass something first.
             Unsupported: It cannot be fed.
         """
         method = self.find(model)
         feed = self.feeds[method.name]
-        if feed.reason is not None:
-            raise Unsupported(f"{Path(model.path).name}: {feed.reason}")
+        feed.require(model.path)
         return method, feed
 
 

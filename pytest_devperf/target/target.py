@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pytest_devperf.case.workload import App, Model, Workload
+from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.device import Device
 
@@ -173,12 +174,34 @@ class Survey:
     """Entries that can be executed."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Entries that cannot, with the reason."""
+    wanting: Mapping[str, str] = field(default_factory=dict)
+    """Entries that wait for something, with what a test has to pass."""
     inputs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Per input: `shape`, `dtype`, `sha256`."""
     model_sha256: str | None = None
     """Hash of the model's bytes, its external data included."""
     env: Mapping[str, str | None] = field(default_factory=dict)
     """`ep` and `sdk` it will run with."""
+
+    def require_method(self) -> None:
+        """Refuse a model of which nothing can be executed.
+
+        Raises:
+            CaseError: The test has to pass something first.
+            Unsupported: Nothing that it could pass would do.
+        """
+        if self.methods:
+            return
+        if self.wanting:
+            raise CaseError(_named(self.wanting))
+        raise Unsupported(_named(self.skipped) or "the model has no method that can be executed")
+
+
+def _named(reasons: Mapping[str, str]) -> str:
+    """Join reasons; each is named by its entry where there are several."""
+    if len(reasons) == 1:
+        return next(iter(reasons.values()))
+    return "; ".join(f"{method}: {reason}" for method, reason in reasons.items())
 
 
 @runtime_checkable

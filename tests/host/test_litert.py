@@ -65,7 +65,7 @@ def test_a_model_is_loaded_executed_and_answers(target, doubling):
 def test_open_dimensions_are_pinned_by_their_place(target, doubling):
     survey = target.survey(Model(path=doubling))
 
-    assert survey.skipped == {"forward": "dimension 'main_x:0.0' has no fixed size; pass dims={'main_x:0.0': N}"}
+    assert survey.wanting == {"forward": "dimension 'main_x:0.0' has no fixed size; pass dims={'main_x:0.0': N}"}
     with target.start(Model(path=doubling, dims={"main_x:0.0": 5}), 0) as runner:
         assert runner.result()["main_y:0"].shape == (5, 3)
 

@@ -19,7 +19,7 @@ import pytest
 from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import fingerprint
 from pytest_devperf.case.workload import Model
-from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.errors import CaseError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.device import Device
@@ -231,22 +231,54 @@ def test_a_default_that_is_no_input_need_not_be_fed(target, make):
 
 
 @pytest.mark.parametrize(
-    ("shape", "dims", "reason"),
+    ("shape", "dims", "wants"),
     [
         (["seq", 3], {}, r"dimension 'seq' has no fixed size; pass dims={'seq': N}"),
         (["a", "b"], {"a": 2}, r"dimension 'b' has no fixed size"),
+        (["a", "b"], {}, r"dimensions 'a', 'b' have no fixed size; pass dims={'a': N, 'b': N}"),
         ([None, 3], {}, r"dimension 'x.0' has no fixed size; pass dims={'x.0': N}"),
         (["n", 1 << 20], {"n": 1 << 10}, r"4.0 GiB .* more than 1 GiB"),
     ],
 )
-def test_a_model_that_cannot_be_fed_is_skipped_with_the_reason(target, scale, shape, dims, reason):
+def test_a_model_whose_sizes_are_open_says_what_a_test_has_to_pass(target, scale, shape, dims, wants):
     model = scale(shape, dims=dims)
     survey = target.survey(model)
 
     assert survey.methods == ()
-    with pytest.raises(Unsupported, match=reason):
-        raise Unsupported(survey.skipped["forward"])
-    with pytest.raises(Unsupported, match=reason), target.start(model, 0):
+    assert survey.skipped == {}
+    with pytest.raises(CaseError, match=wants):
+        survey.require_method()
+    with pytest.raises(CaseError, match=wants), target.start(model, 0):
+        pass
+
+
+def test_a_size_of_zero_is_a_size(target, make):
+    model = make(
+        [helper.make_node("Concat", ["a", "b"], ["y"], axis=1)],
+        [value("a", T.FLOAT, ["batch", "past"]), value("b", T.FLOAT, ["batch", 3])],
+        [value("y", T.FLOAT, ["batch", "all"])],
+        dims={"batch": 2, "past": 0},
+    )
+
+    with target.start(model, 0) as runner:
+        runner.run(2, 1)
+        assert runner.result()["y"].shape == (2, 3)
+    assert target.survey(model).inputs["a"]["shape"] == [2, 0]
+
+
+def test_indices_beyond_a_table_name_the_input_that_was_made(target, make):
+    table = onnx.numpy_helper.from_array(np.zeros((2, 3), dtype=np.float32), "table")
+    model = make(
+        [helper.make_node("Gather", ["table", "ids"], ["y"])],
+        [value("ids", T.INT64, [50])],
+        [value("y", T.FLOAT, [50, 3])],
+        (table,),
+    )
+
+    with (
+        pytest.raises(CaseError, match=r"cannot be run here .*from 0 to 127; .* pass inputs=\{'ids': array\}"),
+        target.start(model, 0),
+    ):
         pass
 
 
@@ -283,7 +315,7 @@ def test_a_given_input_pins_its_own_open_dimensions(target, scale):
         ({"inputs": {"x": np.ones((1, 4), dtype=np.float32)}}, r"given as float32 \[1, 4\]"),
         ({"inputs": {"x": np.ones((2, 3), dtype=np.float32)}, "dims": {"n": 1}}, r"given as float32 \[2, 3\]"),
         ({"dims": {"m": 1}}, "no dimension 'm'"),
-        ({"dims": {"n": 0}}, "whole number above 0"),
+        ({"dims": {"n": -1}}, "whole number, 0 or more"),
         ({"method": "backward"}, "no method 'backward'"),
         ({"providers": ("NoSuchProvider",)}, "no NoSuchProvider: there are .*CPUExecutionProvider"),
         ({"providers": ("CPUExecutionProvider",), "provider_options": ()}, "one mapping per provider"),
@@ -375,7 +407,7 @@ def test_a_model_the_runtime_refuses_is_an_error_of_the_case(target, make):
         [helper.make_node("NoSuchOperator", ["x"], ["y"])], [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])]
     )
 
-    with pytest.raises(CaseError, match=r"model\.onnx cannot be run here: .*NoSuchOperator"), target.start(model, 0):
+    with pytest.raises(CaseError, match=r"model\.onnx cannot be run here .*NoSuchOperator"), target.start(model, 0):
         pass
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from conftest import Suite
 
@@ -73,6 +75,39 @@ def test_load_and_memory_are_the_first_methods_alone(suite: Suite) -> None:
     assert {"execute.encode", "execute.decode", "load", "peak_memory"} <= set(metrics)
     assert [values for row in metrics["peak_memory"]["samples"] for values in row] == [63.0, 63.0, 63.0]
     assert [len(row) for row in metrics["load"]["samples_ns"]] == [1, 1, 1]
+
+
+OPEN = """
+def test_onnx(devperf):
+    devperf.model("open.onnx")
+
+def test_tflite(devperf):
+    devperf.model("open.tflite")
+
+def test_paired(devperf):
+    devperf.paired(old="open.onnx", new="open.onnx")
+"""
+
+
+@pytest.mark.parametrize("how", [(), ("--devperf",)], ids=["once", "host"])
+def test_sizes_that_a_test_left_open_fail_it_with_their_names(suite: Suite, how: tuple[str, ...]) -> None:
+    pytest.importorskip("ai_edge_litert")
+    onnx = pytest.importorskip("onnx")
+    from model_files import tflite
+
+    kind = onnx.TensorProto.FLOAT
+    slots = [onnx.helper.make_tensor_value_info(name, kind, ["batch", "seq"]) for name in ("x", "y")]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g", slots[:1], slots[1:])
+    onnx.save(onnx.helper.make_model(graph), suite.path / "open.onnx")
+    (suite.path / "open.tflite").write_bytes(tflite(open_rank=1))
+    suite.pytester.makepyfile(test_it=OPEN)
+
+    result = suite.pytester.runpytest_inprocess("-p", "no:randomly", "-v", *how)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*dimensions 'batch', 'seq' have no fixed size; pass dims={'batch': N, 'seq': N}*"])
+    failed = {line.split()[0].rpartition("::")[2] for line in result.outlines if " FAILED" in line and "::" in line}
+    assert failed == {"test_onnx", "test_tflite", "test_paired"}
 
 
 def test_a_session_in_which_no_case_passed_saves_nothing(suite: Suite) -> None:

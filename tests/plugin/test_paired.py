@@ -161,7 +161,8 @@ def test_programs_take_turns_on_a_phone(suite: Suite) -> None:
         test_phone="""
         def test_phone(devperf):
             devperf.paired(
-                old=["sh", "./bench.sh", "1000000"], new=["sh", "./bench.sh", "1100000"], push=["bench.sh"]
+                old=["sh", "./bench.sh", "1000000"], new=["sh", "./bench.sh", "1100000"],
+                push=["bench.sh"], read="lines",
             )
         """
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from model_files import onnx, pack, pte, shared_signatures, tflite
 
 from pytest_devperf.case.workload import Model
-from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.errors import CaseError
 from pytest_devperf.target.executorch_file import backends_of, parse_executorch, read_executorch
 from pytest_devperf.target.litert_file import parse_litert, read_litert
 from pytest_devperf.target.method import feed_methods
@@ -61,7 +61,7 @@ def test_a_method_that_takes_a_plain_number_says_so():
     assert method.reason == "input 'input2' is of type int, and only tensors can be fed"
 
 
-def test_a_method_that_cannot_be_fed_is_skipped_with_its_reason_and_others_run(tmp_path):
+def test_a_method_whose_sizes_are_open_says_what_it_wants_and_others_run(tmp_path):
     methods = parse_litert(tflite(signatures=["small", "open"], open_rank=1))
     model = Model(path=str(tmp_path / "m.tflite"), dims={})
     pinned = parse_litert(tflite(signatures=["small"]))
@@ -69,9 +69,10 @@ def test_a_method_that_cannot_be_fed_is_skipped_with_its_reason_and_others_run(t
     fed = feed_methods((*pinned, methods[1]), model)
 
     assert fed.ready == ("small",)
-    assert fed.skipped == {"open": "dimension 'x.0' has no fixed size; pass dims={'x.0': N}"}
+    assert fed.skipped == {}
+    assert fed.wanting == {"open": "dimension 'x.0' has no fixed size; pass dims={'x.0': N}"}
     assert fed.chosen(model)[0].name == "small"
-    with pytest.raises(Unsupported, match=r"m\.tflite: dimension 'x\.0'"):
+    with pytest.raises(CaseError, match=r"m\.tflite: dimension 'x\.0'"):
         fed.chosen(Model(path=model.path, method="open"))
 
 

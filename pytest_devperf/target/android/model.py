@@ -90,8 +90,9 @@ def survey(model: Model) -> Survey:
     """Tell a model's methods, inputs and hash; nothing runs on the phone for it."""
     schema, feed = check(model)
     return Survey(
-        methods=(METHOD,) if feed.reason is None else (),
+        methods=(METHOD,) if feed.is_ready else (),
         skipped={} if feed.reason is None else {METHOD: feed.reason},
+        wanting={} if feed.wants is None else {METHOD: feed.wants},
         inputs=describe_inputs(feed.arrays),
         model_sha256=model_sha256(model.path, schema.external),
         env={"ep": provider_words(model)},
@@ -106,12 +107,14 @@ def provider_words(model: Model) -> str:
 class ModelRunner:
     """A model that is loaded on the phone."""
 
-    def __init__(self, talk: Talk, place: Place, link: Link, surround: Surround) -> None:
+    def __init__(self, talk: Talk, place: Place, link: Link, surround: Surround, *, remedy: str) -> None:
+        self._remedy = remedy
         self._talk = talk
         self._place = place
         self._link = link
         self._surround = surround
-        self.about = talk.hear(timeout_s=LOAD_S)
+        with _with_remedy(remedy):
+            self.about = talk.hear(timeout_s=LOAD_S)
         """What the runner said once the model was up: versions, anchor kernel, clock."""
         version = self.about.version
         self.env: Mapping[str, str | None] = {"sdk": None if version is None else f"onnxruntime {version}"}
@@ -132,7 +135,8 @@ class ModelRunner:
         after = ANCHORS_AFTER if self._anchored else 0
         calls = iterations * inner_loops
         timeout_s = UNKNOWN_S if self._call_s is None else 60.0 + PATIENCE * calls * self._call_s
-        answer = self._talk.ask(f"run {iterations} {inner_loops} {after}", timeout_s=timeout_s)
+        with _with_remedy("" if self._ran else self._remedy):
+            answer = self._talk.ask(f"run {iterations} {inner_loops} {after}", timeout_s=timeout_s)
         if len(answer.ns) != iterations:
             raise self._incomplete(f"a run of {iterations} iterations")
         samples = answer.ns
@@ -235,8 +239,7 @@ def start_model(
         TargetError: The phone went away, or is full.
     """
     schema, feed = check(model)
-    if feed.reason is not None:
-        raise Unsupported(f"{Path(model.path).name}: {feed.reason}")
+    feed.require(model.path)
     place = Place(link)
     place.open()
     try:
@@ -245,12 +248,21 @@ def start_model(
         command = f"{environment()} {prefix} ./{RUNNER} attend {MANIFEST} {sampled}"
         talk = Talk(link, place.folder, command, name=Path(model.path).name)
         try:
-            runner = ModelRunner(talk, place, link, surround)
+            runner = ModelRunner(talk, place, link, surround, remedy=feed.remedy)
             yield runner
         finally:
             talk.close()
     finally:
         place.close()
+
+
+@contextmanager
+def _with_remedy(remedy: str) -> Iterator[None]:
+    """Say what to do if the runtime refuses the inputs that were made."""
+    try:
+        yield
+    except CaseError as error:
+        raise CaseError(error.what, "; ".join(filter(None, (error.next_step, remedy)))) from error
 
 
 def name_beside(external: Sequence[str], suffix: str) -> str:

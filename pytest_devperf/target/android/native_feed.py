@@ -72,6 +72,7 @@ def survey_native(model: Model, tool: Tool) -> Survey:
     return Survey(
         methods=fed.ready,
         skipped=fed.skipped,
+        wanting=fed.wanting,
         inputs=fed.described(),
         model_sha256=model_sha256(model.path),
         env={"ep": provider_words(model, fed, tool), "sdk": tool.sdk},

@@ -39,6 +39,7 @@ def survey(model: Model) -> Survey:
     return Survey(
         methods=fed.ready,
         skipped=fed.skipped,
+        wanting=fed.wanting,
         inputs=fed.described(),
         model_sha256=model_sha256(model.path),
         env={"ep": backends_of(fed.methods), "sdk": f"executorch {find_wheel().version}"},
@@ -64,7 +65,7 @@ def prepare(model: Model) -> Prepared:
         program.set_inputs(feed)
         return Up(function=program.execute, args=(), outputs=program.outputs, env=env)
 
-    return Prepared(load=load, bind=bind)
+    return Prepared(load=load, bind=bind, remedy=feed.remedy)
 
 
 class _Program:

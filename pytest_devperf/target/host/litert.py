@@ -40,6 +40,7 @@ def survey(model: Model) -> Survey:
     return Survey(
         methods=fed.ready,
         skipped=fed.skipped,
+        wanting=fed.wanting,
         inputs=fed.described(),
         model_sha256=model_sha256(model.path),
         env=_env(),
@@ -65,7 +66,7 @@ def prepare(model: Model) -> Prepared:
         subgraph.set_inputs(feed)
         return Up(function=subgraph.invoke, args=(), outputs=subgraph.outputs, env=_env())
 
-    return Prepared(load=load, bind=bind)
+    return Prepared(load=load, bind=bind, remedy=feed.remedy)
 
 
 class _Subgraph:

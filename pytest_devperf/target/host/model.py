@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_devperf.case.workload import Call, Model
-from pytest_devperf.errors import CaseError, DevperfError, Unsupported
+from pytest_devperf.errors import CaseError, DevperfError
 from pytest_devperf.target.host.anchor import time_anchor
 from pytest_devperf.target.host.footprint import Footprint
 from pytest_devperf.target.host.loop import Loop
@@ -50,6 +50,8 @@ class Prepared:
     """Loads the model: this is what `load` times."""
     bind: Callable[[Any], Up]
     """Ties inputs and outputs to what `load` gave."""
+    remedy: str = ""
+    """What to do if the runtime refuses the inputs."""
 
 
 class Runtime(Protocol):
@@ -109,8 +111,8 @@ class ModelRunner:
             self.__exit__()
             if isinstance(error, DevperfError) or not isinstance(error, Exception):
                 raise
-            said = str(error).strip().splitlines() or [type(error).__name__]
-            raise CaseError(f"{self._name} cannot be run here", said[0][:500]) from error
+            said = (str(error).strip().splitlines() or [type(error).__name__])[0][:500]
+            raise CaseError(f"{self._name} cannot be run here ({said})", self._prepared.remedy) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -164,13 +166,3 @@ class ModelRunner:
 
     def _gone(self) -> None:
         raise CaseError(f"{self._name} has been taken down", "its memory pass is the last thing of a process start")
-
-
-def refuse_unfed(model: Model, reason: str | None) -> None:
-    """Refuse to start a model that cannot be fed.
-
-    Raises:
-        Unsupported: There is a reason.
-    """
-    if reason is not None:
-        raise Unsupported(f"{Path(model.path).name}: {reason}")

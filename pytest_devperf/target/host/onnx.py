@@ -12,7 +12,7 @@ from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.target.feed import ITEM_BYTES, Feed, make_feed, pinned_shape
-from pytest_devperf.target.host.model import Prepared, Up, refuse_unfed
+from pytest_devperf.target.host.model import Prepared, Up
 from pytest_devperf.target.onnx_file import Schema, Slot, model_sha256, read_schema
 from pytest_devperf.target.target import Survey
 
@@ -54,10 +54,10 @@ def survey(model: Model) -> Survey:
     """Read the model's own schema and check everything that was given, without loading it."""
     ort = runtime()
     schema, feed = _checked(model, ort)
-    fed = feed.reason is None
     return Survey(
-        methods=(METHOD,) if fed else (),
+        methods=(METHOD,) if feed.is_ready else (),
         skipped={} if feed.reason is None else {METHOD: feed.reason},
+        wanting={} if feed.wants is None else {METHOD: feed.wants},
         inputs=describe_inputs(feed.arrays),
         model_sha256=_sha256(model.path, schema.external, _stamp(model.path, schema.external)),
         env=({} if _placement_open(model, ort) else {"ep": CPU}) | {"sdk": f"onnxruntime {ort.__version__}"},
@@ -69,11 +69,11 @@ def prepare(model: Model) -> Prepared:
 
     Raises:
         Unsupported: onnxruntime is not installed, or the model cannot be fed.
-        CaseError: An option, provider, dimension or input is wrong.
+        CaseError: An option, provider, dimension or input is wrong, or a dimension is open.
     """
     ort = runtime()
     schema, feed = _checked(model, ort)
-    refuse_unfed(model, feed.reason)
+    feed.require(model.path)
     options = _session_options(model, ort)
     if _placement_open(model, ort):
         options.add_session_config_entry(RECORD_PLACEMENT, "1")
@@ -95,7 +95,7 @@ def prepare(model: Model) -> Prepared:
         bound = None if not bindable else _bind(ort, session, values, _fixed_outputs(schema, model.dims), env)
         return bound or _bind_plain(session, feed, env)
 
-    return Prepared(load=load, bind=bind)
+    return Prepared(load=load, bind=bind, remedy=feed.remedy)
 
 
 def _checked(model: Model, ort: Any) -> tuple[Schema, Feed]:  # noqa: ANN401 - the runtime's module
@@ -168,8 +168,8 @@ def _fixed_outputs(schema: Schema, dims: Mapping[str, int]) -> dict[str, tuple[t
     """Name the outputs, each with shape and type where the model fixes them, so that they can be allocated once."""
 
     def fixed(slot: Slot) -> tuple[tuple[int, ...], str] | None:
-        shape = pinned_shape(slot, dims)
-        return None if isinstance(shape, str) else (shape, slot.dtype)
+        shape = pinned_shape(slot, dims) if slot.dtype in ITEM_BYTES else None
+        return None if shape is None else (shape, slot.dtype)
 
     return {slot.name: fixed(slot) for slot in schema.outputs}
 

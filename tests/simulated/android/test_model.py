@@ -13,7 +13,7 @@ from waiting import until
 
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.case.workload import Model
-from pytest_devperf.errors import CaseError, TargetError, Unsupported
+from pytest_devperf.errors import CaseError, TargetError
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Share
 from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
@@ -200,9 +200,46 @@ def test_a_wrong_model_case_fails_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_model_that_cannot_be_fed_is_skipped_with_the_reason(target: AndroidTarget, model_path: Path) -> None:
-    with pytest.raises(Unsupported, match="batch"), target.start(Model(path=str(model_path)), 0):
+def test_a_model_whose_sizes_are_open_fails_with_what_a_test_has_to_pass(
+    target: AndroidTarget, model_path: Path
+) -> None:
+    model = Model(path=str(model_path))
+
+    with pytest.raises(CaseError, match=r"'batch' has no fixed size; pass dims=\{'batch': N\}"), target.start(model, 0):
         pass
+    with pytest.raises(CaseError, match="'batch' has no fixed size"):
+        target.survey(model).require_method()
+
+
+def test_a_size_of_zero_is_a_size(target: AndroidTarget, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    slots = [helper.make_tensor_value_info(name, kind, [size, 3]) for name, size in (("a", "past"), ("b", 2))]
+    result = helper.make_tensor_value_info("y", kind, ["all", 3])
+    graph = helper.make_graph([helper.make_node("Concat", ["a", "b"], ["y"], axis=0)], "g", slots, [result])
+    path = tmp_path / "cache.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+    with target.start(Model(path=str(path), dims={"past": 0}), 0) as runner:
+        runner.run(2, 1)
+        assert runner.result()["y"].shape == (2, 3)
+
+
+def test_indices_beyond_a_table_name_the_input_that_was_made(target: AndroidTarget, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    helper, kinds = onnx.helper, onnx.TensorProto
+    table = onnx.numpy_helper.from_array(numpy.zeros((2, 3), dtype=numpy.float32), "table")
+    ids = helper.make_tensor_value_info("ids", kinds.INT64, [50])
+    result = helper.make_tensor_value_info("y", kinds.FLOAT, [50, 3])
+    graph = helper.make_graph([helper.make_node("Gather", ["table", "ids"], ["y"])], "g", [ids], [result], [table])
+    path = tmp_path / "table.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+    with (
+        pytest.raises(CaseError, match=r"pass inputs=\{'ids': array\}"),
+        target.start(Model(path=str(path)), 0) as runner,
+    ):
+        runner.run(1, 1)
 
 
 def test_a_runner_that_is_killed_fails_its_case_with_a_clear_line(target: AndroidTarget, model: Model) -> None:
