@@ -31,8 +31,8 @@ INNER_LOOPS_STEPS = (1, 2, 5, 10)
 iteration takes much longer than it has to."""
 
 TRUSTED_SHARE = 0.02
-"""Part of a long enough iteration from which on a probe shows how long a call takes; a shorter one is repeated ten times
-as much. It is 20 steps of a clock that is known."""
+"""Part of a long enough iteration from which on a probe shows how long a call takes; a shorter one is repeated ten
+times as much. It is 20 steps of a clock that is known."""
 
 MAX_INNER_LOOPS = 10**7
 """More calls than any clock needs: an empty function of 20 ns under a step of 0.2 ms."""
@@ -121,8 +121,9 @@ async def calibrate(runner: AnyRunner, samples_ns: Sequence[float], *, where: st
     told_ns = told_tick(runner, where=where)
     loops, last_ns, seen_ns = 1, list(samples_ns), list(samples_ns)
     while loops < MAX_INNER_LOOPS and _is_short(min(last_ns), wanted_ns := _wanted_ns(told_ns, seen_ns)):
-        trusted = wanted_ns is not None and min(last_ns) >= TRUSTED_SHARE * wanted_ns
-        loops = rounded_up(loops * wanted_ns / min(last_ns)) if trusted else loops * 10
+        took_ns = min(last_ns)
+        is_trusted = wanted_ns is not None and took_ns >= TRUSTED_SHARE * wanted_ns
+        loops = rounded_up(loops * wanted_ns / took_ns) if wanted_ns and is_trusted else loops * 10
         probed_ns = checked(await burst(runner, _PROBES, loops), where=where, zero=True)
         last_ns = [each * loops for each in probed_ns]
         seen_ns += last_ns

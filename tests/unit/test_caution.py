@@ -20,6 +20,7 @@ REFUSING = {
     "slept",
     "instrumented",
     "provider-fell-back",
+    "unseeded",
 }
 
 TOLD = {
@@ -36,6 +37,9 @@ TOLD = {
     "few-rounds",
     "one-start",
     "shared-process",
+    "whole-program",
+    "left-running",
+    "uncounted-children",
     "noisy",
     "untrustworthy",
 }
@@ -177,6 +181,10 @@ def test_few_rounds_are_those_planned_or_cut_off_not_those_saved(
         ({"emulator": True}, "emulator"),
         ({"debug_build": True}, "debug-build"),
         ({"shared_process": True}, "shared-process"),
+        ({"timed_whole": True}, "whole-program"),
+        ({"uncounted_children": True}, "uncounted-children"),
+        ({"unseeded": ["argument 0"]}, "unseeded"),
+        ({"rounds": [burst(left="sleep 5"), burst()]}, "left-running"),
         ({"quality": "NOISY"}, "noisy"),
         ({"quality": "UNTRUSTWORTHY"}, "untrustworthy"),
     ],

@@ -275,6 +275,29 @@ def test_a_workload_that_cannot_be_repeated_gets_one_call_per_iteration() -> Non
 # -- clocks that say little, nothing, or what cannot be ------------------------------------------------
 
 
+@pytest.mark.parametrize(("call_ns", "loops"), [(250.0, 1000), (450.0, 500), (90_000.0, 2), (30_000.0, 10), (2e5, 1)])
+def test_batches_grow_no_further_than_needed(call_ns: float, loops: int) -> None:
+    device = CoarseDevice(steady(call_ns), tick_ns=180.0)
+    assert run_start(device, replace(SHARE, inner_loops=None, rounds=1), PLAN, Tape()).inner_loops == loops
+
+
+def test_rounds_of_few_samples_pass_early_only_when_there_are_enough_of_them() -> None:
+    share = replace(SHARE, rounds=12, bound_ns=1e6)
+    one_each = Device(steady(1e6))
+    one_each.run = lambda _iterations, _loops: [1e6]  # type: ignore[method-assign]  # a tool that prints an average
+    assert len(run_start(one_each, share, PLAN, Tape()).rounds) == 5
+    later = replace(share, process=1, earlier_ns=(1e6,) * 4, width=1)
+    assert len(run_start(one_each, later, PLAN, Tape()).rounds) == 1
+    assert len(run_start(one_each, replace(later, earlier_ns=(1e6,) * 5), PLAN, Tape()).rounds) == 0
+
+
+def test_a_slow_tool_that_prints_an_average_gets_enough_rounds_to_be_judged() -> None:
+    tool = Tool(steady(30e9))
+    tool.run = lambda _iterations, _loops: [30e9]  # type: ignore[method-assign]  # as above
+    stretch = run_start(tool, replace(SHARE, rounds=12, processes=1), PLAN, Tape())
+    assert stretch.total_rounds == 5
+
+
 @dataclass
 class Quantised(Device):
     """A runner whose clock has a step that it does not tell."""
@@ -291,7 +314,7 @@ class Quantised(Device):
 
 
 @pytest.mark.parametrize(
-    ("call_ns", "loops"), [(300_000.0, 1000), (1_700_000.0, 100), (40.0, 10**7), (200_000_000.0, 1)]
+    ("call_ns", "loops"), [(300_000.0, 500), (1_700_000.0, 100), (40.0, 5 * 10**6), (200_000_000.0, 1)]
 )
 def test_a_step_that_the_samples_show_makes_batches_as_one_that_is_told(call_ns: float, loops: int) -> None:
     stretch = run_start(
