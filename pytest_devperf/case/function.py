@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, Literal
 
@@ -41,6 +42,48 @@ def _by_its_code(function: Any) -> Gives:  # noqa: ANN401 - whatever can be call
     except Exception:  # noqa: BLE001 - whatever an object's own code raises
         return "result"
     return "result"
+
+
+def refuse_uncallable(given: object, *, word: str) -> None:
+    """Refuse what cannot be called: mostly the result of a call, written where the function belongs.
+
+    Args:
+        given: What stands where a function belongs.
+        word: What it is to be: `devperf`, `setup=`.
+
+    Raises:
+        CaseError: It cannot be called.
+    """
+    if callable(given):
+        return
+    if type(given) is CoroutineType:
+        given.close()
+    raise CaseError(
+        f"{word} was given {with_article(type(given).__qualname__)}, which cannot be called",
+        "pass the function, and its arguments after it",
+    )
+
+
+def with_article(noun: str) -> str:
+    """Put an article before a noun.
+
+    >>> with_article("int"), with_article("generator")
+    ('an int', 'a generator')
+    """
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
+def is_used_up(value: object) -> bool:
+    """Tell whether a value is an iterator that has nothing left to give; one that does not say so is not."""
+    if type(value) is GeneratorType:
+        return inspect.getgeneratorstate(value) == inspect.GEN_CLOSED
+    return type(value) in _COUNTED_ITERATORS and operator.length_hint(value, 1) == 0
+
+
+_ITERABLES: tuple[Any, ...] = ([], (), {}, {}.values(), {}.items(), set(), range(0), "", b"", bytearray())
+
+_COUNTED_ITERATORS = frozenset(type(iter(each)) for each in _ITERABLES) | {type(reversed([])), type(reversed(range(0)))}
+"""Built-in iterators that know how much is left."""
 
 
 def refuse_unfinished(function: object, result: object) -> None:

@@ -96,6 +96,7 @@ class Benchmark:
         """
         from pytest_devperf.case.workload import Call
 
+        self._require_callable(function, "devperf.stream")
         self._claim(LATENCY)
         return self._run(LATENCY, Call(function=function, args=args, kwargs=kwargs, shape="stream"))
 
@@ -103,6 +104,7 @@ class Benchmark:
         """Bring an object up: metrics `load`, `first_load` and the memory it takes."""
         from pytest_devperf.case.function import name_of, refuse_unfinished, what_it_gives
 
+        self._require_callable(factory, "devperf.load")
         if what_it_gives(factory) != "result":
             raise CaseError(
                 f"{self._case_id}: devperf.load calls a plain function, and {name_of(factory)} is none, "
@@ -349,6 +351,10 @@ class Benchmark:
         from pytest_devperf.case.function import name_of, what_it_gives
         from pytest_devperf.case.workload import Call
 
+        self._require_callable(function, "devperf")
+        for word, given in (("setup=", setup), ("sync=", sync)):
+            if given is not None:
+                self._require_callable(given, word)
         self._claim(metric)
         gives = what_it_gives(function)
         if gives in {"generator", "async generator"}:
@@ -443,6 +449,11 @@ class Benchmark:
             if self._meter is not None:
                 self._meter.start.unsupported = str(unsupported)
             raise pytest.skip.Exception(str(unsupported), _use_item_location=True) from None
+
+    def _require_callable(self, given: object, word: str) -> None:
+        from pytest_devperf.case.function import refuse_uncallable
+
+        refuse_uncallable(given, word=f"{self._case_id}: {word}")
 
     def _claim(self, metric: str) -> None:
         if metric in self._named:

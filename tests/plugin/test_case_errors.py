@@ -62,6 +62,50 @@ WRONG = {
         """,
         "*devperf.command takes a list of arguments: split the command line*",
     ),
+    "the result of a call instead of the function": (
+        """
+        def test_it(devperf):
+            devperf(sorted([2, 1]))
+        """,
+        "*devperf was given a list, which cannot be called: pass the function, and its arguments after it*",
+    ),
+    "a coroutine instead of the function": (
+        """
+        async def fetch(): pass
+        def test_it(devperf):
+            devperf(fetch())
+        """,
+        "*devperf was given a coroutine, which cannot be called: pass the function*",
+    ),
+    "a setup that cannot be called": (
+        """
+        def test_it(devperf):
+            devperf.measure("x", len, "x", setup=5)
+        """,
+        "*setup= was given an int, which cannot be called*",
+    ),
+    "nothing that could be streamed": (
+        """
+        def test_it(devperf):
+            devperf.stream([1])
+        """,
+        "*devperf.stream was given a list, which cannot be called*",
+    ),
+    "nothing that could be loaded": (
+        """
+        def test_it(devperf):
+            devperf.load(None)
+        """,
+        "*devperf.load was given a NoneType, which cannot be called*",
+    ),
+    "a generator loaded": (
+        """
+        def items(): yield 1
+        def test_it(devperf):
+            devperf.load(items)
+        """,
+        "*devperf.load calls a plain function, and items is none*",
+    ),
     "the fixture by another way": (
         """
         import pytest
@@ -160,3 +204,70 @@ def test_a_tolerance_that_no_metric_goes_by_is_told(two_cases: Suite) -> None:
     result = two_cases.run("--devperf-compare=base", "--devperf-tolerance=latncy=5%", "--devperf-tolerance=latency=9%")
     assert "--devperf-tolerance=latncy=...: no measured metric has this name" in result.stdout.str()
     assert "tolerance=latency" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    "argument", ["(each for each in range(5))", "iter([1, 2])", "reversed([1, 2])", "iter({1: 2}.items())"]
+)
+def test_an_argument_that_the_first_call_uses_up_is_refused(suite: Suite, argument: str) -> None:
+    suite.pytester.makepyfile(f"def test_it(devperf):\n    devperf(list, {argument})\n")
+
+    result = suite.run("--devperf", "--devperf-target=host", "--devperf-rounds=3", "--devperf-iterations=5")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*argument 0 of list is a *, which the first call used up: pass a list*"])
+
+
+def test_an_iterator_without_an_end_is_measured(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        """
+        import itertools
+        def endless():
+            while True: yield 1
+        def test_generator(devperf): devperf(next, endless())
+        def test_counter(devperf): devperf(next, itertools.count())
+        """
+    )
+    few = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
+
+    suite.run("--devperf", "--devperf-target=host", *few).assert_outcomes(passed=2)
+
+
+RAISES = """
+import pytest
+
+CALLS = []
+
+def work():
+    CALLS.append(1)
+    if len(CALLS) == {call}:
+        raise KeyError("in call {call}")
+
+def test_it(devperf):
+    devperf(work)
+"""
+
+
+@pytest.mark.parametrize("call", [1, 17])
+def test_a_workload_that_raises_is_shown_without_a_frame_of_ours_or_of_contextlib(suite: Suite, call: int) -> None:
+    suite.pytester.makepyfile(test_it=RAISES.replace("{call}", str(call)))
+    few = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
+
+    result = suite.run("--devperf", "--devperf-target=host", "--tb=short", *few)
+
+    result.assert_outcomes(failed=1)
+    shown = [line.partition(": in ")[2] for line in result.outlines if ": in " in line]
+    assert shown == ["test_it", "work"]
+
+
+def test_a_measurement_that_the_test_broke_off_is_none(suite: Suite) -> None:
+    caught = RAISES.replace("{call}", "17").replace(
+        "    devperf(work)", "    with pytest.raises(KeyError):\n        devperf(work)\n    devperf.record('x', 1.0)"
+    )
+    suite.pytester.makepyfile(test_it=caught)
+    few = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
+
+    result = suite.run("--devperf", "--devperf-target=host", *few)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the measurement of 'latency' ended with KeyError, which the test caught*"])

@@ -121,7 +121,7 @@ class Property:
         type(self).size = property(Raises.__bool__)  # type: ignore[assignment,arg-type]
 
 
-@dataclass
+@dataclass(repr=False)  # of those that all know one another it would have no end
 class Node:
     name: int
     known: list[Any] = field(default_factory=list)

@@ -10,7 +10,7 @@ from pytest_devperf.target.host.anchor import time_anchor
 from pytest_devperf.target.host.eventloop import let_loop_act
 from pytest_devperf.target.host.footprint import Footprint
 from pytest_devperf.target.host.loop import Loop
-from pytest_devperf.target.host.once import await_once, call_once, wind_down
+from pytest_devperf.target.host.once import await_once, call_once, refuse_used_up, wind_down
 from pytest_devperf.target.host.tick import tick_ns
 from pytest_devperf.target.target import Clock, Memory, Witness
 
@@ -65,13 +65,14 @@ class CallRunner(_Timed):
                 import asyncio
 
                 self._events = asyncio.new_event_loop()
-            if not self._call.memory:
+            if self._call.memory:
+                self._footprint = Footprint()
+                with self._footprint.children.watched():
+                    self._result = self._once()
+                self._footprint.note_loaded()
+            else:
                 self._result = self._once()
-                return self
-            self._footprint = Footprint()
-            with self._footprint.children.watched():
-                self._result = self._once()
-            self._footprint.note_loaded()
+            refuse_used_up(self._call)
         except BaseException:
             self.__exit__()
             raise
@@ -114,16 +115,17 @@ class AwaitedRunner(_Timed):
 
     async def __aenter__(self) -> Self:
         """Make the first, unrecorded call."""
-        if not self._call.memory:
-            self._result = await await_once(self._call)
-            return self
-        self._footprint = Footprint()
         try:
-            with self._footprint.children.watched():
+            if self._call.memory:
+                self._footprint = Footprint()
+                with self._footprint.children.watched():
+                    self._result = await await_once(self._call)
+                self._footprint.note_loaded()
+            else:
                 self._result = await await_once(self._call)
-            self._footprint.note_loaded()
+            refuse_used_up(self._call)
         except BaseException:
-            self._footprint.close()
+            await self.__aexit__()
             raise
         return self
 

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from pytest_devperf.case.function import name_of, refuse_unfinished, what_it_gives
+from pytest_devperf.case.fingerprint import named_inputs
+from pytest_devperf.case.function import is_used_up, name_of, refuse_unfinished, what_it_gives, with_article
 from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import CaseError
 
@@ -20,6 +21,21 @@ __tracebackhide__ = True
 def is_awaited(call: Call) -> bool:
     """Tell whether a call takes an event loop."""
     return call.shape == "coroutine" or (call.shape == "stream" and what_it_gives(call.function) == "async generator")
+
+
+def refuse_used_up(call: Call) -> None:
+    """Refuse an argument that the first call has used up: all others would find nothing in it.
+
+    Raises:
+        CaseError: There is such an argument.
+    """
+    for name, value in named_inputs(call).items():
+        if is_used_up(value):
+            kind = with_article(type(value).__qualname__)
+            raise CaseError(
+                f"{name} of {name_of(call.function)} is {kind}, which the first call used up",
+                "pass a list, or make it within the function that is measured",
+            )
 
 
 def call_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
