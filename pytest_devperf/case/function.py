@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import sys
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, Literal
 
+from pytest_devperf.case.array import defines
 from pytest_devperf.errors import CaseError
 
 Gives = Literal["result", "coroutine", "generator", "async generator"]
@@ -90,7 +92,7 @@ def refuse_unfinished(function: object, result: object) -> None:
     """Refuse a result that is work still to be done: only its making would be timed.
 
     Raises:
-        CaseError: It is a generator or a coroutine.
+        CaseError: It is a generator, a coroutine or a future.
     """
     name = name_of(function)
     if type(result) is CoroutineType:
@@ -106,3 +108,14 @@ def refuse_unfinished(function: object, result: object) -> None:
             f"{name} returned a generator, so only its creation would be timed",
             f"use devperf.stream({name}, ...), which exhausts it",
         )
+    if defines(type(result), "__await__") or _is_future(result):
+        raise CaseError(
+            f"{name} returned {with_article(type(result).__qualname__)}, so only its creation would be timed",
+            f"wait for it in the function, or with sync= of devperf.measure(name, {name}, ...)",
+        )
+
+
+def _is_future(result: object) -> bool:
+    """Tell whether a result is one of a thread or process pool."""
+    futures: Any = sys.modules.get("concurrent.futures")
+    return futures is not None and issubclass(type(result), futures.Future)

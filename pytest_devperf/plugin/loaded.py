@@ -22,6 +22,9 @@ from pytest_devperf.plugin.start import Few
 from pytest_devperf.target.host.footprint import Footprint
 from pytest_devperf.target.target import Clock, Memory
 
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
 LOAD_CYCLES = 3
 """Loads per process start; their median is the value of that start."""
 

@@ -218,6 +218,48 @@ def test_an_argument_that_the_first_call_uses_up_is_refused(suite: Suite, argume
     result.stdout.fnmatch_lines(["*argument 0 of list is a *, which the first call used up: pass a list*"])
 
 
+UNFINISHED = {
+    "a future": ("POOL.submit(len, 'x')", "*returned a Future, so only its creation would be timed*sync=*"),
+    "a task": ("asyncio.ensure_future(fetch())", "*returned a*Task, so only its creation would be timed*"),
+    "a coroutine": ("fetch()", "*returned a coroutine, so only its creation would be timed*async def*"),
+    "a generator": ("(each for each in 'x')", "*returned a generator, so only its creation would be timed*stream*"),
+}
+
+
+@pytest.mark.parametrize("measuring", [True, False], ids=["measuring", "once"])
+@pytest.mark.parametrize("result", UNFINISHED)
+def test_a_result_that_is_still_to_be_made_is_refused(suite: Suite, result: str, *, measuring: bool) -> None:
+    made, words = UNFINISHED[result]
+    suite.pytester.makepyfile(
+        f"""
+        import asyncio
+        from concurrent.futures import ThreadPoolExecutor
+        POOL = ThreadPoolExecutor(1)
+        async def fetch(): pass
+        async def test_it(devperf):
+            devperf(lambda: {made})
+        """
+    )
+    result = suite.run(*(["--devperf"] if measuring else []), "--devperf-target=host")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([words])
+
+
+def test_a_future_that_is_waited_for_is_measured(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        """
+        from concurrent.futures import Future, ThreadPoolExecutor
+        def test_it(devperf):
+            with ThreadPoolExecutor(1) as pool:
+                devperf.measure("pool", pool.submit, len, "x", sync=Future.result)
+        """
+    )
+    few = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
+
+    suite.run("--devperf", "--devperf-target=host", *few).assert_outcomes(passed=1)
+
+
 def test_an_iterator_without_an_end_is_measured(suite: Suite) -> None:
     suite.pytester.makepyfile(
         """

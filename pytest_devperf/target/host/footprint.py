@@ -68,11 +68,10 @@ class Footprint:
         self._gauge.close()
 
     def _memory(self, disposed: int) -> Memory:
-        own = max(self._peak, self._loaded or 0)
         return Memory(
             baseline=self._baseline,
             loaded=self._loaded,
-            peak=own + self.children.peak_bytes,
+            peak=max(self._peak + self.children.peak_bytes, self._loaded or 0),
             disposed=disposed,
             unseen_children=self.children.unseen,
         )

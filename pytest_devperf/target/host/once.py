@@ -47,7 +47,7 @@ def call_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
     if call.setup is not None:
         call.setup()
     result = call.function(*call.args, **call.kwargs)
-    if call.shape == "plain":
+    if call.shape == "plain" and call.sync is None:
         refuse_unfinished(call.function, result)
     if call.shape == "stream":
         result = _items(call, result)
