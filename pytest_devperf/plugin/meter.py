@@ -125,12 +125,12 @@ class Meter:
 
     async def time_awaited(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
         """Time a coroutine function, or an asynchronous stream, inside the running loop."""
-        from pytest_devperf.target.host.call import AwaitedRunner
+        from pytest_devperf.target.host.call import AwaitedCallRunner
 
         with self._alone(name):
             call = self._prepared(call)
             self._enter(call, name)
-            async with AwaitedRunner(call, clock=self._clock) as runner:
+            async with AwaitedCallRunner(call, clock=self._clock) as runner:
                 result = runner.result()
                 with self._unbroken(name):
                     await self._spend(runner, time_metric(name), call)

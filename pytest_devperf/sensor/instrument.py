@@ -52,11 +52,14 @@ def _instruments() -> Iterator[str]:
 
 
 def _name(function: object) -> str:
-    """Name a trace function by its module: a plain function's, a method's owner's, or an extension object's type's."""
+    """Name a trace function by its module: a plain function's, a method's owner's, or an extension object's type's.
+
+    The type's bases count, too: run as a program, a profiler's own module has another name.
+    """
     owner = getattr(function, "__self__", None)
     kind = type(function if owner is None else owner)
     module = str(getattr(function, "__module__", None) or kind.__module__)
-    for candidate in (module, kind.__module__):
+    for candidate in (module, *(each.__module__ for each in kind.__mro__)):
         known = KNOWN.get(candidate.partition(".")[0])
         if known is not None:
             return known

@@ -19,7 +19,7 @@ from pytest_devperf.target.clock import SystemClock
 from pytest_devperf.target.device import Device
 from pytest_devperf.target.host.anchor import anchor_identity
 from pytest_devperf.target.host.burst import BurstShape, format_burst
-from pytest_devperf.target.host.call import AwaitedRunner
+from pytest_devperf.target.host.call import AwaitedCallRunner
 from pytest_devperf.target.host.host import HostTarget
 from pytest_devperf.target.host.meter import parse_waited_ns
 from pytest_devperf.target.host.tick import tick_ns
@@ -290,7 +290,7 @@ def test_an_awaited_call_is_timed_in_the_loop_that_runs(target, clock):
 
     async def test():
         call = Call(function=work, shape="coroutine", memory=True)
-        async with AwaitedRunner(call, clock=clock) as runner:
+        async with AwaitedCallRunner(call, clock=clock) as runner:
             samples = await runner.run(2, 1)
             return list(samples), runner.result(), await runner.memory(1), {asyncio.get_running_loop()} == loops
 
@@ -483,7 +483,7 @@ def test_a_failing_call_leaks_no_descriptor(target, clock, shape):
             runner.run(2, 1)
 
     async def fail_within_a_loop():
-        async with AwaitedRunner(Call(function=awaited, shape="coroutine"), clock=clock) as runner:
+        async with AwaitedCallRunner(Call(function=awaited, shape="coroutine"), clock=clock) as runner:
             await runner.run(2, 1)
 
     before = open_files()

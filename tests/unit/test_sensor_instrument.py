@@ -33,6 +33,12 @@ def test_a_profiler_is_named() -> None:
     assert "cProfile" in named("import cProfile\np = cProfile.Profile()\np.enable()", "p.disable()")
 
 
+def test_a_profiler_that_is_run_as_a_program_is_named_too() -> None:
+    code = "import cProfile\nclass Profile(cProfile.Profile): pass\np = Profile()\np.enable()"
+
+    assert named(code, "p.disable()") == "a profiler (cProfile)"
+
+
 def test_a_debugger_is_named() -> None:
     code = "import bdb, sys\nd = bdb.Bdb()\nd.reset()\nsys.settrace(d.trace_dispatch)"
 

@@ -110,7 +110,7 @@ class CallRunner(_Timed):
         )
 
 
-class AwaitedRunner(_Timed):
+class AwaitedCallRunner(_Timed):
     """A coroutine function, or an asynchronous stream, that is timed inside the event loop that is running."""
 
     async def __aenter__(self) -> Self:
