@@ -153,7 +153,7 @@ def test_an_interpreter_that_kills_itself_is_told_and_the_others_go_on(two: Suit
             lambda folder: _program(
                 folder, 'echo \'{"python": "3.0", "pytest": "8", "devperf": "0.0.1", "handover": 0}\''
             ),
-            "speaks version 0",
+            "handover version 0",
         ),
     ],
 )
