@@ -489,6 +489,11 @@ def test_starts_that_differ_hide_small_changes() -> None:
     assert 3 < found.detectable_pct < 10
 
 
+def test_a_change_of_three_times_the_largest_gap_could_be_seen_if_the_t_test_lacks_power() -> None:
+    found = judged(timed([1_000_000, 1_009_000, 1_500_000]), timed([1_000_000, 1_010_000]))
+    assert found.detectable_pct == pytest.approx(3.0, abs=0.05)
+
+
 # -- properties -------------------------------------------------------------------------------------
 
 FLOORS = st.lists(st.integers(min_value=10_000, max_value=10_000_000), min_size=2, max_size=6)

@@ -417,6 +417,12 @@ def test_fewer_rounds_than_process_starts_are_taken_by_the_first_of_them() -> No
     assert (stretch.total_rounds, len(stretch.rounds)) == (4, 1)
 
 
+def test_a_start_that_only_calibrates_takes_no_more_rounds_because_the_budget_is_short() -> None:
+    share = replace(SHARE, rounds=1, total_rounds=60, processes=12)
+    stretch = run_start(Device(steady(0.3e9)), share, PLAN, Tape())
+    assert (stretch.total_rounds, len(stretch.rounds)) == (32, 1)  # 32 rounds are three for the first of 12 starts
+
+
 def test_the_cost_of_loads_is_part_of_the_budget() -> None:
     slow_load = Device(steady(0.1e9), load_ns=15_000_000_000)
     assert run_start(slow_load, SHARE, PLAN, Tape()).iterations < 30

@@ -1,0 +1,22 @@
+"""Decisions have numbers of their own, and the index calls them by their headings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "docs" / "decisions"
+
+
+def test_every_decision_has_a_number_of_its_own() -> None:
+    numbers = Counter(each.name[:4] for each in FOLDER.glob("[0-9]*.md"))
+    assert [number for number, count in numbers.items() if count > 1] == []
+
+
+def test_the_index_names_decisions_by_their_headings() -> None:
+    named = re.findall(r"^\* \[(\d{4})\]\((\S+)\) (.+)$", (FOLDER / "README.md").read_text(encoding="utf-8"), re.M)
+    assert named
+    for number, name, heading in named:
+        assert name.startswith(f"{number}-")
+        assert (FOLDER / name).read_text(encoding="utf-8").startswith(f"# {heading}\n")
