@@ -36,6 +36,12 @@ def usual_signals() -> Iterator[None]:
 
 
 @pytest.fixture
+def untraced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure no coverage in processes that a test starts: the times they take, and what traces them, are the point."""
+    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+
+
+@pytest.fixture
 def ordinary_rights() -> Iterator[None]:
     """Let the permissions of files hold here, also for root."""
     if not hasattr(os, "geteuid"):

@@ -159,7 +159,7 @@ class Suite:
         return self.pytester.runpytest_inprocess(*args)
 
     def run_here(self, *args: str, plugins: Sequence[str] | None = ()) -> pytest.RunResult:
-        """Run on this machine, in a process of its own; cautions of a busy machine are accepted.
+        """Run on this machine, in a process of its own that nothing traces; cautions of a busy machine are accepted.
 
         Args:
             *args: Command line.
@@ -167,6 +167,7 @@ class Suite:
                 None: those that are installed, as everywhere.
         """
         words: list[str] = []
+        self.pytester._monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         if plugins is None:
             words = ["-p", "no:randomly"]
         else:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals as POSIX knows them"),
-    pytest.mark.usefixtures("usual_signals"),
+    pytest.mark.usefixtures("usual_signals", "untraced"),
 ]
 
 WAITING = """

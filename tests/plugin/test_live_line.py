@@ -25,6 +25,8 @@ class TestMore:
 def test_last(devperf): devperf(work)
 """
 
+pytestmark = pytest.mark.usefixtures("untraced")
+
 LIVE = "devperf: start "
 PROGRESS = re.compile(r"^(test_\w+\.py |\.+)")
 

@@ -9,6 +9,8 @@ import pytest
 
 ASK = "from pytest_devperf.sensor.instrument import read_instrument\n"
 
+pytestmark = pytest.mark.usefixtures("untraced")
+
 needs_monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
 
 
