@@ -15,7 +15,8 @@ def test_every_decision_has_a_number_of_its_own() -> None:
 
 
 def test_the_index_names_decisions_by_their_headings() -> None:
-    named = re.findall(r"^\* \[(\d{4})\]\((\S+)\) (.+)$", (FOLDER / "README.md").read_text(encoding="utf-8"), re.M)
+    index = (FOLDER / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\* \[(\d{4})\]\((\S+)\) (.+)$", index, re.MULTILINE)
     assert named
     for number, name, heading in named:
         assert name.startswith(f"{number}-")
