@@ -24,10 +24,10 @@ from pytest_devperf.case.workload import Command, Model
 from pytest_devperf.inputs import tensor
 from pytest_devperf.simphone import simulated_phone
 from pytest_devperf.simphone.server import adb_program
-from pytest_devperf.target.android.command import CommandRunner
-from pytest_devperf.target.android.model import MANIFEST, ModelRunner
-from pytest_devperf.target.android.phone import AndroidTarget
-from pytest_devperf.target.android.setup import RUNNER
+from pytest_devperf.targets.android.command import CommandRunner
+from pytest_devperf.targets.android.model import MANIFEST, ModelRunner
+from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.setup import RUNNER
 
 REPETITIONS = 15
 """Rounds of each, one after the other in turn, so that all meet the same machine."""
@@ -84,7 +84,7 @@ def _own_ms(runner: ModelRunner, *, anchors: int, sensors: bool) -> float:
         runner.anchor()
     spent_ms = (time.perf_counter() - began) * 1e3
     began = time.perf_counter()
-    burst_ms = (runner.witness().wall_ns or 0) / 1e6
+    burst_ms = (runner.round_context().wall_ns or 0) / 1e6
     return spent_ms - burst_ms + ((time.perf_counter() - began) * 1e3 if sensors else 0.0)
 
 

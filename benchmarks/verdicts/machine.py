@@ -20,8 +20,8 @@ from benchmarks.verdicts.influences import Influence, Kind
 from pytest_devperf.case.workload import Command, Workload
 from pytest_devperf.errors import Unsupported
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.device import Device
-from pytest_devperf.target.target import Memory
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.protocol import Memory
 
 START_S = 0.4
 """A fresh interpreter with the test's imports."""

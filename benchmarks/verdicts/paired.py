@@ -17,7 +17,7 @@ from pytest_devperf.compare.paired import PAIRS, ROUNDS_EACH, judge_paired, turn
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.verdict import judge
 from pytest_devperf.measure.loop import run_start
-from pytest_devperf.measure.round import Share, Stretch
+from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.measure.turns import Sides, run_turns
 from pytest_devperf.metric import BYTES_PER_MIB
 from pytest_devperf.record.record import Comparison
@@ -35,7 +35,7 @@ class Two:
 
     old: Pending
     new: Pending
-    first: Stretch | None = None
+    first: StartResult | None = None
     """What start 1 learnt: iterations, inner loops, and how many rounds there is time for."""
     spare: int = 0
     """Iterations that were run and not kept."""
@@ -98,9 +98,11 @@ def paired_session(on: Bench, slower: Mapping[str, float]) -> list[Outcome]:
 def _calibrate(at: Places, two: Two) -> None:
     """Let the new code's start 1 choose iterations and inner loops, and fit the pairs into the budget."""
     rounds = two.pairs * 2 * (ROUNDS_EACH + READY)
-    share = Share(process=0, rounds=1, total_rounds=rounds, processes=2 * two.pairs, iterations=at.on.plan.iterations)
+    start_plan = StartPlan(
+        process=0, rounds=1, total_rounds=rounds, processes=2 * two.pairs, iterations=at.on.plan.iterations
+    )
     with at.new.start(Command(argv=(two.new.case.id,)), 0) as runner:
-        two.first = run_start(runner, share, at.on.plan, VirtualClock(at.on.machine))
+        two.first = run_start(runner, start_plan, at.on.plan, VirtualClock(at.on.machine))
     two.spare += sum(len(taken.samples_ns) for taken in two.first.rounds)
     two.pairs = min(two.pairs, max(1, two.first.total_rounds // (2 * (ROUNDS_EACH + READY))))
 
@@ -110,7 +112,7 @@ def _pair(at: Places, two: Two, pair: int) -> None:
     assert two.first is not None
     order = turns(pair)
     workload = Command(argv=(two.new.case.id,))
-    share = Share(
+    start_plan = StartPlan(
         process=pair + 1,
         rounds=ROUNDS_EACH + READY,
         total_rounds=two.first.total_rounds,
@@ -122,11 +124,11 @@ def _pair(at: Places, two: Two, pair: int) -> None:
     with at.old.start(workload, pair + 1) as old, at.new.start(workload, pair + 1) as new:
         sides = Sides(old=old, new=new)
         ready = "".join(dict.fromkeys(order))
-        taken = run_turns(sides, share, at.on.plan, VirtualClock(at.on.machine), order=ready * READY + order)
-    for side, stretch in zip((two.old, two.new), taken, strict=True):
-        two.spare += sum(len(round_.samples_ns) for round_ in stretch.rounds[:READY])
-        kept = stretch.rounds[READY:]
-        side.stretches.append(replace(stretch, rounds=kept, total_rounds=two.pairs * ROUNDS_EACH))
+        taken = run_turns(sides, start_plan, at.on.plan, VirtualClock(at.on.machine), order=ready * READY + order)
+    for side, start_result in zip((two.old, two.new), taken, strict=True):
+        two.spare += sum(len(round_.samples_ns) for round_ in start_result.rounds[:READY])
+        kept = start_result.rounds[READY:]
+        side.start_results.append(replace(start_result, rounds=kept, total_rounds=two.pairs * ROUNDS_EACH))
 
 
 def _solo(at: Places, two: Two, *, old_first: bool) -> None:

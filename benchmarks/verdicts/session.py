@@ -23,9 +23,9 @@ from pytest_devperf.compare.compare import compare
 from pytest_devperf.compare.history import Baseline, gather
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.measure.loop import run_start
-from pytest_devperf.measure.round import Round, Share, Stretch
+from pytest_devperf.measure.round import Round, StartPlan, StartResult
 from pytest_devperf.metric import BYTES_PER_MIB, LATENCY, LOAD, PEAK_MEMORY, memory_metric, start_metric, time_metric
-from pytest_devperf.record.measurement import few_measurement, time_measurement, with_confirmation
+from pytest_devperf.record.measurement import scalar_measurement, time_measurement, with_confirmation
 from pytest_devperf.record.record import Comparison, DeviceRecord, Measurement, Record, Run, WorkloadRecord
 from pytest_devperf.sensor.context import RunContext
 
@@ -82,14 +82,14 @@ class Pending:
     """A case on its way through the passes of one session."""
 
     case: VirtualCase
-    stretches: list[Stretch] = field(default_factory=list)
+    start_results: list[StartResult] = field(default_factory=list)
     loads_ns: list[tuple[float, ...]] = field(default_factory=list)
     peaks_mib: list[tuple[float, ...]] = field(default_factory=list)
 
     @property
     def rounds(self) -> list[Round]:
         """Every round so far."""
-        return [taken for stretch in self.stretches for taken in stretch.rounds]
+        return [taken for start_result in self.start_results for taken in start_result.rounds]
 
     @property
     def medians_ns(self) -> tuple[float, ...]:
@@ -216,13 +216,13 @@ def _passes(
         if process:
             on.machine.draw.shuffle(order)
         for one in order:
-            done = bool(one.stretches) and one.stretches[-1].stop == "early-pass"
+            done = bool(one.start_results) and one.start_results[-1].stop == "early-pass"
             if done and one.case.load_ns is None:
                 continue
-            _start(on, target, one, _share(on, one, process, starts, baselines, rules, confirming=confirming))
+            _start(on, target, one, _start_plan(on, one, process, starts, baselines, rules, confirming=confirming))
 
 
-def _share(
+def _start_plan(
     on: Bench,
     one: Pending,
     process: int,
@@ -231,18 +231,18 @@ def _share(
     rules: Rules,
     *,
     confirming: bool,
-) -> Share:
+) -> StartPlan:
     """Say what one start is asked for: by the baseline, else by start 1, else by the plan."""
     baseline = baselines.get(one.case.id)
     plan = on.plan
     pace = pace_of(baseline, LATENCY, rules.policy) if baseline else None
-    first = one.stretches[0] if one.stretches else None
+    first = one.start_results[0] if one.start_results else None
     total = first.total_rounds if first else plan.rounds
     bound_ns = None
     if baseline and rules.early_pass:
         bound_ns = early_bound_ns(baseline, LATENCY, rules.policy, plan.rounds, confirming=confirming)
     iterations, inner_loops = pace or ((first.iterations, first.inner_loops) if first else (plan.iterations, None))
-    return Share(
+    return StartPlan(
         process=process,
         rounds=rounds_of_start(total, starts, process),
         total_rounds=total,
@@ -255,10 +255,10 @@ def _share(
     )
 
 
-def _start(on: Bench, target: VirtualTarget, one: Pending, share: Share) -> None:
+def _start(on: Bench, target: VirtualTarget, one: Pending, start_plan: StartPlan) -> None:
     """Spend one process start on one case."""
-    with target.start(Command(argv=(one.case.id,)), share.process) as runner:
-        one.stretches.append(run_start(runner, share, on.plan, VirtualClock(on.machine)))
+    with target.start(Command(argv=(one.case.id,)), start_plan.process) as runner:
+        one.start_results.append(run_start(runner, start_plan, on.plan, VirtualClock(on.machine)))
         if runner.load_ns is not None:
             one.loads_ns.append((float(runner.load_ns),))
             memory = runner.memory(on.plan.warmup)
@@ -272,17 +272,17 @@ def iterations_of(one: Pending) -> int:
 
 def record_of(one: Pending, target: VirtualTarget, plan: Plan, starts: int) -> Record:
     """Put what the starts gave into a record, as the plugin does."""
-    metrics: list[Measurement] = [time_measurement(time_metric(LATENCY), one.stretches, main=True)]
+    metrics: list[Measurement] = [time_measurement(time_metric(LATENCY), one.start_results, main=True)]
     if one.loads_ns:
         index = range(len(one.loads_ns))
-        metrics.append(few_measurement(start_metric(LOAD), one.loads_ns, index))
-        metrics.append(few_measurement(memory_metric(PEAK_MEMORY), one.peaks_mib, index, baseline=60.0))
+        metrics.append(scalar_measurement(start_metric(LOAD), one.loads_ns, index))
+        metrics.append(scalar_measurement(memory_metric(PEAK_MEMORY), one.peaks_mib, index, baseline=60.0))
     return Record(
         id=one.case.id,
         workload=WorkloadRecord(fingerprint=one.case.id, kind="command"),
         run_context=RunContext(anchor=target.look().anchor),
         metrics=tuple(metrics),
-        iterations=one.stretches[0].iterations if one.stretches else plan.iterations,
+        iterations=one.start_results[0].iterations if one.start_results else plan.iterations,
         processes=starts,
     )
 
@@ -291,7 +291,7 @@ def _confirmed(record: Record, again: Pending) -> Record:
     """Lay the second look beside every metric of the first."""
     rows: dict[str, list[tuple[float, ...]]] = {LOAD: again.loads_ns, PEAK_MEMORY: again.peaks_mib}
     metrics = tuple(
-        with_confirmation(metric, again.stretches)
+        with_confirmation(metric, again.start_results)
         if metric.kind == "rounds"
         else with_confirmation(metric, rows[metric.name], range(len(rows[metric.name])))
         for metric in record.metrics

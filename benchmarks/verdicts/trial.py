@@ -69,7 +69,7 @@ class Score:
         self.alarmed += other.alarmed
         self.iterations += other.iterations
 
-    def share(self, truth: float) -> float:
+    def start_plan(self, truth: float) -> float:
         """Give the percentage of cases of a truth that failed."""
         return 100 * self.failed[truth] / max(1, self.cases[truth])
 

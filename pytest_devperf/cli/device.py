@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from pytest_devperf.cli.output import complain
 from pytest_devperf.errors import UsageError
-from pytest_devperf.target.clock import SystemClock
+from pytest_devperf.targets.clock import SystemClock
 
 if TYPE_CHECKING:
-    from pytest_devperf.target.android.phone import AndroidTarget
-    from pytest_devperf.target.target import Clock, Target
+    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.protocol import Clock, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
         UsageError: There is no such device.
         TargetError: It went away.
     """
-    from pytest_devperf.target.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.phone import AndroidTarget
 
     if spec.partition(":")[0] == "sim":
         from pytest_devperf.simphone import parse_spec, simulated_phone
@@ -64,7 +64,7 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
 
 def _open_phone(spec: str, clock: Clock) -> AndroidTarget | None:
     """Open the phone that a spec means; if `auto` can use none of those attached, say so and go to this machine."""
-    from pytest_devperf.target.android.open import NoUsablePhone, open_target
+    from pytest_devperf.targets.android.open import NoUsablePhone, open_target
 
     try:
         return open_target(spec, clock=clock)
@@ -75,8 +75,8 @@ def _open_phone(spec: str, clock: Clock) -> AndroidTarget | None:
 
 def _open_host(clock: Clock) -> Target:
     from pytest_devperf.sensor.machine import Machine
-    from pytest_devperf.target.host.host import HostTarget
-    from pytest_devperf.target.host.identity import read_device
+    from pytest_devperf.targets.host.host import HostTarget
+    from pytest_devperf.targets.host.identity import read_device
 
     machine = Machine()
     return HostTarget(device=read_device(), clock=clock, look=lambda: machine.look(clock.now_ns()))

@@ -10,7 +10,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.store.file import means_a_file, read_file
 from pytest_devperf.store.open import DEFAULT, open_store
-from pytest_devperf.store.store import Shelf, Store
+from pytest_devperf.store.store import LabelSummary, Store
 
 _SHORTEST_ID = 4
 """Characters of an id that are taken for one."""
@@ -42,11 +42,13 @@ def find_runs(word: str, store: Store) -> Sequence[Run]:
     """
     if _means_a_file(word, store):
         return _runs_of_file(word)
-    shelves = store.shelves()
-    named = [shelf for shelf in shelves if shelf.label == word]
+    label_summaries = store.label_summaries()
+    named = [label_summary for label_summary in label_summaries if label_summary.label == word]
     if named:
-        return [store.runs(shelf.device.fingerprint, shelf.label, newest=True)[0] for shelf in named]
-    return _by_id(word, store, shelves)
+        return [
+            store.runs(label_summary.device.fingerprint, label_summary.label, newest=True)[0] for label_summary in named
+        ]
+    return _by_id(word, store, label_summaries)
 
 
 def find_baseline(word: str, store: Store, fingerprint: str) -> Sequence[Run]:
@@ -62,14 +64,14 @@ def find_baseline(word: str, store: Store, fingerprint: str) -> Sequence[Run]:
     runs = store.runs(fingerprint, word, newest=True)
     if runs:
         return runs
-    shelves = store.shelves()
-    if any(shelf.label == word for shelf in shelves):
+    label_summaries = store.label_summaries()
+    if any(label_summary.label == word for label_summary in label_summaries):
         return ()
-    return _by_id(word, store, shelves)
+    return _by_id(word, store, label_summaries)
 
 
 def _means_a_file(word: str, store: Store) -> bool:
-    return means_a_file(word, Path.cwd(), lambda: [shelf.label for shelf in store.shelves()])
+    return means_a_file(word, Path.cwd(), lambda: [label_summary.label for label_summary in store.label_summaries()])
 
 
 def _runs_of_file(word: str) -> Sequence[Run]:
@@ -79,21 +81,26 @@ def _runs_of_file(word: str) -> Sequence[Run]:
     return runs
 
 
-def _by_id(word: str, store: Store, shelves: Sequence[Shelf]) -> Sequence[Run]:
-    found = [run for shelf in shelves if len(word) >= _SHORTEST_ID for run in _matching(word, store, shelf)]
+def _by_id(word: str, store: Store, label_summaries: Sequence[LabelSummary]) -> Sequence[Run]:
+    found = [
+        run
+        for label_summary in label_summaries
+        if len(word) >= _SHORTEST_ID
+        for run in _matching(word, store, label_summary)
+    ]
     if len(found) == 1:
         return found
     if found:
         ids = ", ".join(run.id for run in found)
         raise UsageError(f"{word!r} is the beginning of several run ids ({ids})", "write more of it")
-    raise UsageError(f"no label or run named {word!r} in {store}", _listed(shelves))
+    raise UsageError(f"no label or run named {word!r} in {store}", _listed(label_summaries))
 
 
-def _matching(word: str, store: Store, shelf: Shelf) -> Iterator[Run]:
-    return (run for run in store.runs(shelf.device.fingerprint, shelf.label) if run.id.startswith(word))
+def _matching(word: str, store: Store, label_summary: LabelSummary) -> Iterator[Run]:
+    return (run for run in store.runs(label_summary.device.fingerprint, label_summary.label) if run.id.startswith(word))
 
 
-def device_shelves(store: Store, label: str, device: str | None) -> Sequence[Shelf]:
+def device_label_summaries(store: Store, label: str, device: str | None) -> Sequence[LabelSummary]:
     """Find the shelves of a label, of every device or of one.
 
     Args:
@@ -104,15 +111,17 @@ def device_shelves(store: Store, label: str, device: str | None) -> Sequence[She
     Raises:
         UsageError: There is none; what there is is listed.
     """
-    shelves = store.shelves()
-    found = [each for each in shelves if each.label == label and each.device.fingerprint.startswith(device or "")]
+    label_summaries = store.label_summaries()
+    found = [
+        each for each in label_summaries if each.label == label and each.device.fingerprint.startswith(device or "")
+    ]
     if found:
         return found
-    there = _listed(shelves)
+    there = _listed(label_summaries)
     where = f" of a device {device}" if device else ""
     raise UsageError(f"no label named {label!r}{where} in {store}", there)
 
 
-def _listed(shelves: Sequence[Shelf]) -> str:
-    names = dict.fromkeys(f"{each.label!r} of {each.device.kind} {each.device.fingerprint}" for each in shelves)
+def _listed(label_summaries: Sequence[LabelSummary]) -> str:
+    names = dict.fromkeys(f"{each.label!r} of {each.device.kind} {each.device.fingerprint}" for each in label_summaries)
     return f"there is {'; '.join(names)}" if names else "the store is empty"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_devperf.cli.arguments import add_store
-from pytest_devperf.cli.find import device_shelves, store_at
+from pytest_devperf.cli.find import device_label_summaries, store_at
 from pytest_devperf.cli.output import columns, complain, say
 from pytest_devperf.compare.shift import Shift, shifts
 from pytest_devperf.english import counted
@@ -19,7 +19,7 @@ from pytest_devperf.record.record import Measurement, Record, Run
 from pytest_devperf.report.header import commit_line, device_line
 from pytest_devperf.report.table import Column, lay_out
 from pytest_devperf.report.units import format_percent, format_value
-from pytest_devperf.store.store import Shelf, Store
+from pytest_devperf.store.store import LabelSummary, Store
 
 _COLUMNS = (
     Column(heading="taken at"),
@@ -54,10 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a table for every device, oldest run first, and what changed below it."""
     store = store_at(arguments.store)
     told = []
-    for shelf in device_shelves(store, _label(arguments.label, store), arguments.device):
-        points = _points(shelf, store, arguments)
+    for label_summary in device_label_summaries(store, _label(arguments.label, store), arguments.device):
+        points = _points(label_summary, store, arguments)
         if points:
-            told.append("\n".join((device_line(shelf.device), "", *_lines(points))))
+            told.append("\n".join((device_line(label_summary.device), "", *_lines(points))))
     if not told:
         raise UsageError(f"no run of the label holds {arguments.metric or 'a value'} of {arguments.case}")
     say("\n\n".join(told))
@@ -67,16 +67,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _label(given: str | None, store: Store) -> str:
     if given is not None:
         return given
-    labels = sorted({shelf.label for shelf in store.shelves()})
+    labels = sorted({label_summary.label for label_summary in store.label_summaries()})
     if len(labels) != 1:
         there = f"use one of {', '.join(labels)}" if labels else "the store is empty"
         raise UsageError(f"{store} has {counted(len(labels), 'label')}: name one with --label", there)
     return labels[0]
 
 
-def _points(shelf: Shelf, store: Store, arguments: argparse.Namespace) -> list[_Point]:
+def _points(label_summary: LabelSummary, store: Store, arguments: argparse.Namespace) -> list[_Point]:
     """Collect a case over all generations, oldest first."""
-    runs = sorted(store.runs(shelf.device.fingerprint, shelf.label), key=lambda each: each.taken_at)
+    runs = sorted(store.runs(label_summary.device.fingerprint, label_summary.label), key=lambda each: each.taken_at)
     case_id = _case_id(arguments.case, runs)
     found = []
     for each in runs:

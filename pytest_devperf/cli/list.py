@@ -10,7 +10,7 @@ from pytest_devperf.cli.find import store_at
 from pytest_devperf.cli.output import columns, say
 from pytest_devperf.report.header import commit_line, device_line
 from pytest_devperf.report.table import Column, Row, lay_out
-from pytest_devperf.store.store import Shelf, Store
+from pytest_devperf.store.store import LabelSummary, Store
 
 _LABELS = (Column(heading="label"), Column(heading="runs", number=True), Column(heading="newest"))
 
@@ -33,30 +33,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a table for every device."""
     store = store_at(arguments.store)
-    shelves = store.shelves()
-    if not shelves:
+    label_summaries = store.label_summaries()
+    if not label_summaries:
         say(f"{store} is empty: save a run with pytest --devperf-save LABEL")
         return 0
-    for device, group in groupby(shelves, key=lambda shelf: shelf.device):
+    for device, group in groupby(label_summaries, key=lambda label_summary: label_summary.device):
         say(device_line(device))
         if arguments.verbose:
-            rows = [row for shelf in group for row in _run_rows(shelf, store)]
+            rows = [row for label_summary in group for row in _run_rows(label_summary, store)]
             say("\n".join(lay_out(_RUNS, rows, columns())) + "\n")
         else:
-            rows = [(shelf.label, str(shelf.runs), shelf.newest) for shelf in group]
+            rows = [(label_summary.label, str(label_summary.runs), label_summary.newest) for label_summary in group]
             say("\n".join(lay_out(_LABELS, rows, columns())) + "\n")
     return 0
 
 
-def _run_rows(shelf: Shelf, store: Store) -> list[Row]:
+def _run_rows(label_summary: LabelSummary, store: Store) -> list[Row]:
     return [
         (
-            shelf.label if at == 0 else "",
+            label_summary.label if at == 0 else "",
             run.id,
             run.taken_at,
             str(len(run.cases)),
             run.generation or "",
             commit_line(run.commit),
         )
-        for at, run in enumerate(store.runs(shelf.device.fingerprint, shelf.label))
+        for at, run in enumerate(store.runs(label_summary.device.fingerprint, label_summary.label))
     ]

@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 
 from pytest_devperf.cli.arguments import add_store
-from pytest_devperf.cli.find import device_shelves, store_at
+from pytest_devperf.cli.find import device_label_summaries, store_at
 from pytest_devperf.cli.output import columns, say
 from pytest_devperf.compare.history import newest_generation
 from pytest_devperf.compare.noise import FEWEST, Noise, noise
@@ -40,12 +40,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a table for every device, and the line for the ini file."""
     store = store_at(arguments.store)
     told = []
-    for shelf in device_shelves(store, arguments.label, arguments.device):
-        runs = store.runs(shelf.device.fingerprint, arguments.label, newest=not arguments.all)
+    for label_summary in device_label_summaries(store, arguments.label, arguments.device):
+        runs = store.runs(label_summary.device.fingerprint, arguments.label, newest=not arguments.all)
         chosen = list(runs if arguments.all else newest_generation(runs))[:NEWEST_RUNS]
         if len(chosen) >= FEWEST:
             told.append(
-                "\n".join((device_line(shelf.device), _described(chosen), "", render(_noises(chosen), width=columns())))
+                "\n".join(
+                    (
+                        device_line(label_summary.device),
+                        _described(chosen),
+                        "",
+                        render(_noises(chosen), width=columns()),
+                    )
+                )
             )
     if not told:
         raise UsageError(

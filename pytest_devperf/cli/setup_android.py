@@ -15,8 +15,8 @@ from pathlib import Path
 
 from pytest_devperf.cli.output import say
 from pytest_devperf.errors import UsageError
-from pytest_devperf.target.android.native import PROJECTS, TOOLS, option_of, store_tool
-from pytest_devperf.target.android.setup import set_up_android, setup_folder
+from pytest_devperf.targets.android.native import PROJECTS, TOOLS, option_of, store_tool
+from pytest_devperf.targets.android.setup import set_up_android, setup_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -256,9 +256,9 @@ def _iterations(measurement: Measurement) -> int | None:
 
 def _remedy(slugs: Sequence[str]) -> str:
     """Say what mends refusing cautions, and how they are accepted."""
-    mends = dict.fromkeys(CAUTIONS[slug].mends for slug in slugs if CAUTIONS[slug].mends)
+    remedy = dict.fromkeys(CAUTIONS[slug].remedy for slug in slugs if CAUTIONS[slug].remedy)
     accept = f"accept it with --devperf-accept={','.join(dict.fromkeys(slugs))}"
-    return "; ".join((*mends, accept))
+    return "; ".join((*remedy, accept))
 
 
 def _pin_remedy(record: Record, pinned_before: bool) -> str:  # noqa: FBT001 - the one thing that decides

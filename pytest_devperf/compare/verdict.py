@@ -122,9 +122,9 @@ def judge(
         return _unjudged(candidate, "incomparable", "the baseline is 0, so there is no ratio")
     bound = threshold(sides.base, sides.candidate, tolerance=sides.tolerance, floor=sides.floor, policy=policy)
     one_start = sides.base.starts == 1 and len(sides.candidate.floors) == 1
-    few = _few(sides)
-    if few is not None:
-        return Judged(change=_change(candidate, sides, bound, "inconclusive", reason=few), one_start=one_start)
+    scalars = _few(sides)
+    if scalars is not None:
+        return Judged(change=_change(candidate, sides, bound, "inconclusive", reason=scalars), one_start=one_start)
     verdict, stopped, confirmed = _rule(sides, bound, policy, one_start=one_start)
     awaiting = stopped == "unconfirmed" and candidate.confirmation is None
     change = _change(candidate, sides, bound, verdict, stopped=stopped, confirmed=confirmed)

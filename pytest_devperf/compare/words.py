@@ -112,8 +112,8 @@ def _bounds(change: Change) -> str:
 def _with_share(value: float, change: Change) -> str:
     """Write a bound in the unit of the values, and in percent of the baseline."""
     size, unit = unit_of(change)
-    share = 100 * value / abs(change.baseline or 1.0)
-    return f"{_number(value / size)}{_space(unit)} ({share:.1f} %)"
+    start_plan = 100 * value / abs(change.baseline or 1.0)
+    return f"{_number(value / size)}{_space(unit)} ({start_plan:.1f} %)"
 
 
 def _number(value: float) -> str:

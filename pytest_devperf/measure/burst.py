@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar, Union
 
-from pytest_devperf.target.target import Memory, Runner
+from pytest_devperf.targets.protocol import Memory, Runner
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.

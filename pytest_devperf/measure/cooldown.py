@@ -10,7 +10,7 @@ from typing import Literal
 from pytest_devperf.errors import UsageError
 from pytest_devperf.metric import LONGEST_S
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.target import Clock
+from pytest_devperf.targets.protocol import Clock
 
 NS_PER_S = 1e9
 

@@ -13,10 +13,10 @@ from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan, fewest_rounds, rounds_of_start
 from pytest_devperf.measure.budget import NS_PER_S, Cost, Fit, fit
 from pytest_devperf.measure.burst import AnyRunner, burst, run_now
-from pytest_devperf.measure.round import Round, Share, Stop, Stretch
+from pytest_devperf.measure.round import Round, StartPlan, StartResult, Stop
 from pytest_devperf.measure.stability import converged
 from pytest_devperf.measure.warmup import Warmth, check_tick, checked, settle
-from pytest_devperf.target.target import Clock, Runner, SelfWarming, Ticking, Witness, Witnessing
+from pytest_devperf.targets.protocol import Clock, ContextReporting, RoundContext, Runner, SelfWarming, Ticking
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
@@ -83,17 +83,21 @@ AROUND_NOTHING = Around()
 """Rounds one after the other, with their anchors."""
 
 
-def run_start(runner: Runner, share: Share, plan: Plan, clock: Clock, around: Around = AROUND_NOTHING) -> Stretch:
+def run_start(
+    runner: Runner, start_plan: StartPlan, plan: Plan, clock: Clock, around: Around = AROUND_NOTHING
+) -> StartResult:
     """Do what `measure_start` does with a runner that answers at once."""
-    return run_now(measure_start(runner, share, plan, clock, around))
+    return run_now(measure_start(runner, start_plan, plan, clock, around))
 
 
-async def measure_start(runner: AnyRunner, share: Share, plan: Plan, clock: Clock, around: Around) -> Stretch:
+async def measure_start(
+    runner: AnyRunner, start_plan: StartPlan, plan: Plan, clock: Clock, around: Around
+) -> StartResult:
     """Measure one metric in one process start.
 
     Args:
         runner: The workload, up.
-        share: What this start is asked for.
+        start_plan: What this start is asked for.
         plan: The case's plan.
         clock: Waits between rounds.
         around: What happens around each round.
@@ -101,26 +105,36 @@ async def measure_start(runner: AnyRunner, share: Share, plan: Plan, clock: Cloc
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
     """
-    early = enough(share.earlier_ns, share.bound_ns, plan if share.converge else None, width=share.width)
-    if early is not None or share.rounds <= 0:
-        return _stretch(runner, share, (), stop=early or "done", inner_loops=share.inner_loops or 1)
-    warmth = await settle(runner, plan.warmup, share.inner_loops, process=share.process)
-    fitted = _fit(runner, share, plan, warmth, around.rest_s)
+    early = enough(
+        start_plan.earlier_ns, start_plan.bound_ns, plan if start_plan.converge else None, width=start_plan.width
+    )
+    if early is not None or start_plan.rounds <= 0:
+        return _start_result(runner, start_plan, (), stop=early or "done", inner_loops=start_plan.inner_loops or 1)
+    warmth = await settle(runner, plan.warmup, start_plan.inner_loops, process=start_plan.process)
+    fitted = _fit(runner, start_plan, plan, warmth, around.rest_s)
     if fitted.needs_s is not None:
-        return _stretch(
-            runner, share, (), stop="too-slow", inner_loops=warmth.inner_loops, fitted=fitted, needs_s=fitted.needs_s
+        return _start_result(
+            runner,
+            start_plan,
+            (),
+            stop="too-slow",
+            inner_loops=warmth.inner_loops,
+            fitted=fitted,
+            needs_s=fitted.needs_s,
         )
-    job = Job(process=share.process, iterations=fitted.iterations, inner_loops=warmth.inner_loops)
+    job = Job(process=start_plan.process, iterations=fitted.iterations, inner_loops=warmth.inner_loops)
     rounds: list[Round] = []
     stop: Stop | None = None
-    while stop is None and len(rounds) < _own_rounds(share, fitted.rounds):
+    while stop is None and len(rounds) < _own_rounds(start_plan, fitted.rounds):
         rounds.append(await take_kept_round(runner, job, len(rounds), clock, around))
         if len(rounds) == 1 and isinstance(runner, SelfWarming):
-            fitted = _refit(share, plan, rounds[0], around.rest_s)
-        medians_ns = [*share.earlier_ns, *(stats.median(taken.samples_ns) for taken in rounds)]
+            fitted = _refit(start_plan, plan, rounds[0], around.rest_s)
+        medians_ns = [*start_plan.earlier_ns, *(stats.median(taken.samples_ns) for taken in rounds)]
         width = min(len(taken.samples_ns) for taken in rounds)
-        stop = enough(medians_ns, share.bound_ns, plan if share.converge else None, width=width)
-    return _stretch(runner, share, tuple(rounds), stop=stop or "done", inner_loops=job.inner_loops, fitted=fitted)
+        stop = enough(medians_ns, start_plan.bound_ns, plan if start_plan.converge else None, width=width)
+    return _start_result(
+        runner, start_plan, tuple(rounds), stop=stop or "done", inner_loops=job.inner_loops, fitted=fitted
+    )
 
 
 async def take_kept_round(runner: AnyRunner, job: Job, index: int, clock: Clock, around: Around) -> Round:
@@ -151,7 +165,7 @@ async def take_round(runner: AnyRunner, job: Job, index: int, *, use_anchor: boo
     where = f"round {index + 1} of process start {job.process + 1}"
     samples_ns = checked(await burst(runner, job.iterations, job.inner_loops), where=where)
     check_tick(runner, samples_ns, job.inner_loops, where=where)
-    seen = runner.witness() if isinstance(runner, Witnessing) else Witness()
+    seen = runner.round_context() if isinstance(runner, ContextReporting) else RoundContext()
     if anchors_ns:
         runner.anchor()
         after_ns = _anchors(runner)
@@ -200,70 +214,70 @@ def _anchors(runner: AnyRunner) -> list[float]:
     return times_ns
 
 
-def _decides(share: Share) -> bool:
+def _decides(start_plan: StartPlan) -> bool:
     """Tell whether this start decides on iterations and rounds for the later ones, too."""
-    return share.process == 0 and not share.earlier_ns
+    return start_plan.process == 0 and not start_plan.earlier_ns
 
 
-def _own_rounds(share: Share, total: int) -> int:
+def _own_rounds(start_plan: StartPlan, total: int) -> int:
     """Give this start's part of the rounds that fit."""
-    if total >= share.total_rounds:
-        return share.rounds
-    return min(share.rounds, rounds_of_start(total, share.processes, share.process))
+    if total >= start_plan.total_rounds:
+        return start_plan.rounds
+    return min(start_plan.rounds, rounds_of_start(total, start_plan.processes, start_plan.process))
 
 
-def _fit(runner: AnyRunner, share: Share, plan: Plan, warmth: Warmth, rest_s: float) -> Fit:
+def _fit(runner: AnyRunner, start_plan: StartPlan, plan: Plan, warmth: Warmth, rest_s: float) -> Fit:
     """Fit the case into its budget, by what the warm-up took."""
-    if warmth.call_ns is None or not _decides(share):
-        return Fit(rounds=share.total_rounds, iterations=share.iterations)
+    if warmth.call_ns is None or not _decides(start_plan):
+        return Fit(rounds=start_plan.total_rounds, iterations=start_plan.iterations)
     cost = Cost(
         iteration_s=(warmth.call_ns * warmth.inner_loops + warmth.beside_ns) / NS_PER_S,
         round_s=rest_s,
         start_s=((runner.load_ns or 0) + plan.warmup * (warmth.call_ns + warmth.beside_ns)) / NS_PER_S,
     )
-    return _within(cost, share, plan, fewest_rounds(share.iterations))
+    return _within(cost, start_plan, plan, fewest_rounds(start_plan.iterations))
 
 
-def _refit(share: Share, plan: Plan, first: Round, rest_s: float) -> Fit:
+def _refit(start_plan: StartPlan, plan: Plan, first: Round, rest_s: float) -> Fit:
     """Fit the rounds of a workload that warms itself, by what its first round took; iterations stay."""
-    if not _decides(share):
-        return Fit(rounds=share.total_rounds, iterations=share.iterations)
+    if not _decides(start_plan):
+        return Fit(rounds=start_plan.total_rounds, iterations=start_plan.iterations)
     took_ns = max(sum(first.samples_ns), first.wall_ns or 0)
     fewest = fewest_rounds(len(first.samples_ns))
-    fitted = _within(Cost(iteration_s=0.0, round_s=took_ns / NS_PER_S + rest_s), share, plan, fewest)
+    fitted = _within(Cost(iteration_s=0.0, round_s=took_ns / NS_PER_S + rest_s), start_plan, plan, fewest)
     # The first round is taken, so there is no going back: a tool that is too slow gets its fewest rounds.
-    return Fit(rounds=fitted.rounds or min(fewest, share.total_rounds), iterations=share.iterations)
+    return Fit(rounds=fitted.rounds or min(fewest, start_plan.total_rounds), iterations=start_plan.iterations)
 
 
-def _within(cost: Cost, share: Share, plan: Plan, fewest: int) -> Fit:
+def _within(cost: Cost, start_plan: StartPlan, plan: Plan, fewest: int) -> Fit:
     return fit(
         cost,
-        rounds=share.total_rounds,
-        iterations=share.iterations,
-        processes=share.processes,
+        rounds=start_plan.total_rounds,
+        iterations=start_plan.iterations,
+        processes=start_plan.processes,
         max_time_s=plan.max_time,
-        fixed=share.fixed,
-        judged=share.bound_ns is not None,
+        fixed=start_plan.fixed,
+        judged=start_plan.bound_ns is not None,
         fewest=fewest,
     )
 
 
-def _stretch(
+def _start_result(
     runner: AnyRunner,
-    share: Share,
+    start_plan: StartPlan,
     rounds: tuple[Round, ...],
     *,
     stop: Stop,
     inner_loops: int,
     fitted: Fit | None = None,
     needs_s: float | None = None,
-) -> Stretch:
-    planned = fitted or Fit(rounds=share.total_rounds, iterations=share.iterations)
-    return Stretch(
+) -> StartResult:
+    planned = fitted or Fit(rounds=start_plan.total_rounds, iterations=start_plan.iterations)
+    return StartResult(
         rounds=rounds,
         iterations=planned.iterations,
         inner_loops=inner_loops,
-        total_rounds=planned.rounds or share.total_rounds,
+        total_rounds=planned.rounds or start_plan.total_rounds,
         tick_ns=runner.tick_ns if isinstance(runner, Ticking) else None,
         stop=stop,
         needs_s=needs_s,

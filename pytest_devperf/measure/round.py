@@ -41,7 +41,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class StartPlan:
     """What one process start is asked to do for one metric; travels to fresh interpreters as JSON."""
 
     process: int
@@ -70,7 +70,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class StartResult:
     """What one process start gave for one metric."""
 
     rounds: tuple[Round, ...]

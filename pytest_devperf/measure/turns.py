@@ -12,9 +12,9 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.measure.budget import NS_PER_S, Cost, fit
 from pytest_devperf.measure.burst import run_now
 from pytest_devperf.measure.loop import AROUND_NOTHING, Around, Job, take_kept_round
-from pytest_devperf.measure.round import Round, Share, Stretch
+from pytest_devperf.measure.round import Round, StartPlan, StartResult
 from pytest_devperf.measure.warmup import settle
-from pytest_devperf.target.target import Clock, Runner, SelfWarming, Ticking
+from pytest_devperf.targets.protocol import Clock, Runner, SelfWarming, Ticking
 
 OLD, NEW = "A", "B"
 
@@ -29,18 +29,18 @@ class Sides:
 
 def run_turns(
     sides: Sides,
-    share: Share,
+    start_plan: StartPlan,
     plan: Plan,
     clock: Clock,
     *,
     order: str,
     around: Around = AROUND_NOTHING,
-) -> tuple[Stretch, Stretch]:
+) -> tuple[StartResult, StartResult]:
     """Measure two workloads in one process start.
 
     Args:
         sides: Both, up.
-        share: What this start is asked for, of each side.
+        start_plan: What this start is asked for, of each side.
         plan: The case's plan.
         clock: Waits between rounds.
         order: Whose round each is, `A` the old workload's, `B` the new one's; cut where fewer rounds are asked for.
@@ -53,60 +53,60 @@ def run_turns(
         CaseError: A duration is NaN, infinite, zero or negative.
     """
     runners = {OLD: sides.old, NEW: sides.new}
-    share = _settled(runners, share, plan, around.rest_s)
+    start_plan = _settled(runners, start_plan, plan, around.rest_s)
     taken: dict[str, list[Round]] = {OLD: [], NEW: []}
     began_ns = clock.now_ns()
     for letter in order:
-        if len(taken[letter]) >= share.rounds:
+        if len(taken[letter]) >= start_plan.rounds:
             continue
         index = len(taken[OLD]) + len(taken[NEW])
-        taken[letter].append(_round(runners[letter], share, index, clock, replace(around, use_anchor=False)))
-        if share.process == 0 and len(taken[OLD]) == len(taken[NEW]) == 1:
-            share = _within(share, plan, clock.now_ns() - began_ns)
-    return _stretch(runners[OLD], share, taken[OLD]), _stretch(runners[NEW], share, taken[NEW])
+        taken[letter].append(_round(runners[letter], start_plan, index, clock, replace(around, use_anchor=False)))
+        if start_plan.process == 0 and len(taken[OLD]) == len(taken[NEW]) == 1:
+            start_plan = _within(start_plan, plan, clock.now_ns() - began_ns)
+    return _start_result(runners[OLD], start_plan, taken[OLD]), _start_result(runners[NEW], start_plan, taken[NEW])
 
 
-def _settled(runners: dict[str, Runner], share: Share, plan: Plan, rest_s: float) -> Share:
+def _settled(runners: dict[str, Runner], start_plan: StartPlan, plan: Plan, rest_s: float) -> StartPlan:
     """Warm both up, and choose inner loops and iterations for both, by what they take."""
-    new = run_now(settle(runners[NEW], plan.warmup, share.inner_loops, process=share.process))
-    old = run_now(settle(runners[OLD], plan.warmup, new.inner_loops, process=share.process))
-    iterations = share.iterations
-    if share.process == 0 and not share.fixed and new.call_ns is not None and old.call_ns is not None:
+    new = run_now(settle(runners[NEW], plan.warmup, start_plan.inner_loops, process=start_plan.process))
+    old = run_now(settle(runners[OLD], plan.warmup, new.inner_loops, process=start_plan.process))
+    iterations = start_plan.iterations
+    if start_plan.process == 0 and not start_plan.fixed and new.call_ns is not None and old.call_ns is not None:
         each_ns = (new.call_ns + old.call_ns) * new.inner_loops + new.beside_ns + old.beside_ns
         fitted = fit(
             Cost(iteration_s=each_ns / NS_PER_S, round_s=2 * rest_s),
-            rounds=share.total_rounds,
+            rounds=start_plan.total_rounds,
             iterations=iterations,
-            processes=share.processes,
+            processes=start_plan.processes,
             max_time_s=plan.max_time,
             fixed=False,
             judged=True,
         )
         iterations = fitted.iterations
-    return replace(share, iterations=iterations, inner_loops=new.inner_loops)
+    return replace(start_plan, iterations=iterations, inner_loops=new.inner_loops)
 
 
-def _within(share: Share, plan: Plan, pair_ns: int) -> Share:
+def _within(start_plan: StartPlan, plan: Plan, pair_ns: int) -> StartPlan:
     """Plan fewer rounds where the first of each side took too long for all of them; one start's at least."""
-    affordable = math.floor(plan.max_time * NS_PER_S / pair_ns) if pair_ns > 0 else share.total_rounds
-    return replace(share, total_rounds=min(share.total_rounds, max(share.rounds, affordable)))
+    affordable = math.floor(plan.max_time * NS_PER_S / pair_ns) if pair_ns > 0 else start_plan.total_rounds
+    return replace(start_plan, total_rounds=min(start_plan.total_rounds, max(start_plan.rounds, affordable)))
 
 
-def _round(runner: Runner, share: Share, index: int, clock: Clock, around: Around) -> Round:
+def _round(runner: Runner, start_plan: StartPlan, index: int, clock: Clock, around: Around) -> Round:
     job = Job(
-        process=share.process,
-        iterations=share.iterations,
-        inner_loops=1 if isinstance(runner, SelfWarming) else share.inner_loops or 1,
+        process=start_plan.process,
+        iterations=start_plan.iterations,
+        inner_loops=1 if isinstance(runner, SelfWarming) else start_plan.inner_loops or 1,
     )
     return run_now(take_kept_round(runner, job, index, clock, around))
 
 
-def _stretch(runner: Runner, share: Share, rounds: list[Round]) -> Stretch:
-    return Stretch(
+def _start_result(runner: Runner, start_plan: StartPlan, rounds: list[Round]) -> StartResult:
+    return StartResult(
         rounds=tuple(rounds),
-        iterations=share.iterations,
-        inner_loops=share.inner_loops or 1,
-        total_rounds=share.total_rounds,
+        iterations=start_plan.iterations,
+        inner_loops=start_plan.inner_loops or 1,
+        total_rounds=start_plan.total_rounds,
         tick_ns=runner.tick_ns if isinstance(runner, Ticking) else None,
         stop="done",
     )

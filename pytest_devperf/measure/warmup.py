@@ -10,7 +10,7 @@ from itertools import pairwise
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.burst import AnyRunner, burst
 from pytest_devperf.metric import LONGEST_NS, SHORTEST_NS
-from pytest_devperf.target.target import Looping, SelfWarming, Ticking, Witnessing
+from pytest_devperf.targets.protocol import ContextReporting, Looping, SelfWarming, Ticking
 from pytest_devperf.untrusted import shown
 
 __tracebackhide__ = True
@@ -202,7 +202,7 @@ def rounded_up(calls: float) -> int:
 
 def _beside(runner: AnyRunner, samples_ns: Sequence[float]) -> float:
     """Tell the untimed part of an iteration from the wall time the runner saw."""
-    wall_ns = runner.witness().wall_ns if isinstance(runner, Witnessing) else None
+    wall_ns = runner.round_context().wall_ns if isinstance(runner, ContextReporting) else None
     if wall_ns is None:
         return 0.0
     return max(0.0, wall_ns - sum(samples_ns)) / len(samples_ns)

@@ -16,7 +16,7 @@ import pytest
 
 from pytest_devperf.compare.paired import PAIRS, ROUNDS_EACH
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.measure.round import Share
+from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.plugin.campaign import Campaign
 from pytest_devperf.plugin.fresh import HERE, Environment, Found, last_words, run_pass, settled
 from pytest_devperf.plugin.judge import in_turns
@@ -53,7 +53,7 @@ class PairedEntry(Entry):
 
     def calibrate(self) -> None:
         """Plan as many pairs of process starts as the budget has room for, by what start 1 took."""
-        fitted = min((each[0].total_rounds for each in self.stretches().values()), default=0)
+        fitted = min((each[0].total_rounds for each in self.start_results().values()), default=0)
         if fitted:
             self.pairs = min(self.pairs, max(1, fitted // (2 * (ROUNDS_EACH + READY))))
 
@@ -76,9 +76,9 @@ class PairedEntry(Entry):
 
     calibrated: bool = False
 
-    def first_share(self, metric: str) -> Share:  # noqa: ARG002 - every metric is calibrated alike
+    def first_plan(self, metric: str) -> StartPlan:  # noqa: ARG002 - every metric is calibrated alike
         """Tell what start 1 does: calibrate, and fit the pairs into the budget."""
-        return Share(
+        return StartPlan(
             process=0,
             rounds=1,
             total_rounds=self.pairs * 2 * (ROUNDS_EACH + READY),
@@ -86,22 +86,22 @@ class PairedEntry(Entry):
             iterations=self.case.plan.iterations,
         )
 
-    def shares(self, process: int, role: Role) -> dict[str, Share]:
+    def start_plans(self, process: int, role: Role) -> dict[str, StartPlan]:
         """Tell what both sides of a pair do."""
         if role == "solo":
             return {}
         return {
-            metric: Share(
+            metric: StartPlan(
                 process=process,
                 rounds=ROUNDS_EACH + READY,
-                total_rounds=stretches[0].total_rounds,
+                total_rounds=start_results[0].total_rounds,
                 processes=self.processes,
-                iterations=stretches[0].iterations,
-                inner_loops=stretches[0].inner_loops,
+                iterations=start_results[0].iterations,
+                inner_loops=start_results[0].inner_loops,
                 fixed=True,
             )
-            for metric, stretches in self.stretches().items()
-            if stretches[0].stop != "too-slow"
+            for metric, start_results in self.start_results().items()
+            if start_results[0].stop != "too-slow"
         }
 
     def keep_old(self, start: CaseStart) -> None:
@@ -303,9 +303,9 @@ def _runs_here(entry: Entry) -> bool:
 def _kept(start: CaseStart, pairs: int) -> CaseStart:
     timed = []
     for each in start.timed:
-        rounds = each.stretch.rounds[READY:]
-        stretch = replace(each.stretch, rounds=rounds, total_rounds=pairs * ROUNDS_EACH, stop="done")
-        timed.append(msgspec.structs.replace(each, stretch=stretch))
+        rounds = each.start_result.rounds[READY:]
+        start_result = replace(each.start_result, rounds=rounds, total_rounds=pairs * ROUNDS_EACH, stop="done")
+        timed.append(msgspec.structs.replace(each, start_result=start_result))
     return msgspec.structs.replace(start, timed=timed)
 
 

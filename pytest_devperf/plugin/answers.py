@@ -12,8 +12,8 @@ from pytest_devperf.plugin.place import AUTO, HOST, SIM, make_host
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.chosen import Options
-    from pytest_devperf.target.android.phone import AndroidTarget
-    from pytest_devperf.target.target import Target
+    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.protocol import Target
 
 ANDROID = "android"
 IOS = "ios"
@@ -33,7 +33,7 @@ def answer(config: pytest.Config, spec: str) -> Target | None:
     if kind == ANDROID:
         return _android(config, spec)
     if kind == IOS:
-        from pytest_devperf.target.ios.phone import open_iphone
+        from pytest_devperf.targets.ios.phone import open_iphone
 
         return open_iphone(spec, clock=places_of(config).clock, identity=options_of(config).identity or "unit")
     return _attached(config) if kind == AUTO else None
@@ -54,8 +54,8 @@ def _phone_options(config: pytest.Config) -> dict[str, Any]:
 
 
 def _simulated(config: pytest.Config) -> AndroidTarget | None:
-    from pytest_devperf.target.android.adb import choose, list_attached, make_client
-    from pytest_devperf.target.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.adb import choose, list_attached, make_client
+    from pytest_devperf.targets.android.phone import AndroidTarget
 
     phone = places_of(config).simulated
     if phone is None:
@@ -65,7 +65,7 @@ def _simulated(config: pytest.Config) -> AndroidTarget | None:
 
 
 def _android(config: pytest.Config, spec: str) -> AndroidTarget | None:
-    from pytest_devperf.target.android.open import open_target
+    from pytest_devperf.targets.android.open import open_target
 
     target = _shared(config, open_target(spec, **_phone_options(config)))
     if target is not None and not target.gear.runs_models():
@@ -75,7 +75,7 @@ def _android(config: pytest.Config, spec: str) -> AndroidTarget | None:
 
 def _attached(config: pytest.Config) -> AndroidTarget | None:
     """The phone that `auto` uses: attached, real and set up; without it the header says where cases go instead."""
-    from pytest_devperf.target.android.open import NoUsablePhone, open_target
+    from pytest_devperf.targets.android.open import NoUsablePhone, open_target
 
     try:
         target = _shared(config, open_target(AUTO, **_phone_options(config)))
@@ -92,7 +92,7 @@ def _shared(config: pytest.Config, target: AndroidTarget | None) -> AndroidTarge
     """Take the target of a phone that the session uses already, under whichever name: a phone is claimed once."""
     if target is None:
         return None
-    from pytest_devperf.target.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.phone import AndroidTarget
 
     known = (each for each in places_of(config).opened if isinstance(each, AndroidTarget))
     return next((each for each in known if each.link.serial == target.link.serial), target)

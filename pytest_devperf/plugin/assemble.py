@@ -11,14 +11,14 @@ import msgspec
 from pytest_devperf import stats
 from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
-from pytest_devperf.measure.round import Round, Stretch
+from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import LATENCY, Metric, time_metric
 from pytest_devperf.plugin.kind import is_this_machine, rest_s
 from pytest_devperf.plugin.outcome import is_strict_xpass
 from pytest_devperf.plugin.start import CaseStart
 from pytest_devperf.record.caution import RunFacts, own_cautions
 from pytest_devperf.record.measurement import (
-    few_measurement,
+    scalar_measurement,
     series,
     stable_of,
     time_measurement,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_devperf.plugin.ledger import Entry
-    from pytest_devperf.target.device import Device
+    from pytest_devperf.targets.device import Device
 
 STREAM_SERIES = frozenset({"first_item", "per_item"})
 """Series of `devperf.stream` that are metrics by their own names."""
@@ -126,43 +126,52 @@ def measurements_of(starts: Sequence[CaseStart], confirming: Sequence[CaseStart]
     timed = _by_metric(starts)
     confirmed = _by_metric(confirming)
     measurements = []
-    for place, (name, (metric, stretches)) in enumerate(timed.items()):
-        measurement = time_measurement(metric, stretches, main=place == 0)
+    for place, (name, (metric, start_results)) in enumerate(timed.items()):
+        measurement = time_measurement(metric, start_results, main=place == 0)
         if confirming:
             measurement = with_confirmation(measurement, confirmed.get(name, (metric, []))[1])
         measurements.append(measurement)
     return (*measurements, *_few_measurements(starts, confirming))
 
 
-def _by_metric(starts: Sequence[CaseStart]) -> dict[str, tuple[Metric, list[Stretch]]]:
-    """Group stretches by metric; further series of the same rounds become metrics of their own."""
-    found: dict[str, tuple[Metric, list[Stretch]]] = {}
+def _by_metric(starts: Sequence[CaseStart]) -> dict[str, tuple[Metric, list[StartResult]]]:
+    """Group results by metric; further series of the same rounds become metrics of their own."""
+    found: dict[str, tuple[Metric, list[StartResult]]] = {}
     for start in starts:
         for timed in start.timed:
-            found.setdefault(timed.metric.name, (timed.metric, []))[1].append(timed.stretch)
-    for name, (_, stretches) in list(found.items()):
-        also = dict.fromkeys(key for stretch in stretches for taken in stretch.rounds for key in taken.also)
+            found.setdefault(timed.metric.name, (timed.metric, []))[1].append(timed.start_result)
+    for name, (_, start_results) in list(found.items()):
+        also = dict.fromkeys(
+            key for start_result in start_results for taken in start_result.rounds for key in taken.also
+        )
         for key in also:
             own = key if key in STREAM_SERIES and name == LATENCY else f"{name}.{key}"
-            found[own] = (time_metric(own), list(series(stretches, key)))
+            found[own] = (time_metric(own), list(series(start_results, key)))
     return found
 
 
 def _few_measurements(starts: Sequence[CaseStart], confirming: Sequence[CaseStart]) -> list[Measurement]:
     found: dict[str, list[tuple[int, Metric, list[float], float | None]]] = {}
     for start in starts:
-        for few in start.few:
-            found.setdefault(few.metric.name, []).append((start.process, few.metric, few.values, few.baseline))
+        for scalars in start.scalars:
+            found.setdefault(scalars.metric.name, []).append(
+                (start.process, scalars.metric, scalars.values, scalars.baseline)
+            )
     measurements = []
     for name, rows in found.items():
         baselines = [base for _, _, _, base in rows if base is not None]
-        measurement = few_measurement(
+        measurement = scalar_measurement(
             rows[0][1],
             [values for _, _, values, _ in rows],
             [process for process, _, _, _ in rows],
             baseline=stats.median(baselines) if baselines else None,
         )
-        again = [(start.process, few.values) for start in confirming for few in start.few if few.metric.name == name]
+        again = [
+            (start.process, scalars.values)
+            for start in confirming
+            for scalars in start.scalars
+            if scalars.metric.name == name
+        ]
         if again:
             measurement = with_confirmation(
                 measurement, [values for _, values in again], [process for process, _ in again]
@@ -172,7 +181,7 @@ def _few_measurements(starts: Sequence[CaseStart], confirming: Sequence[CaseStar
 
 
 def _rounds(starts: Sequence[CaseStart]) -> list[Round]:
-    return [taken for start in starts for timed in start.timed for taken in timed.stretch.rounds]
+    return [taken for start in starts for timed in start.timed for taken in timed.start_result.rounds]
 
 
 def _with_cautions(entry: Entry, record: Record, busy_cpu_percent: float) -> Record:
@@ -195,7 +204,7 @@ def _with_cautions(entry: Entry, record: Record, busy_cpu_percent: float) -> Rec
         shared_process=first.role == "all"
         and entry.target is not None
         and is_this_machine(entry.target)  # elsewhere every start has a process of its own
-        and any(few.metric.kind in {"start", "memory"} for few in first.few),
+        and any(scalars.metric.kind in {"start", "memory"} for scalars in first.scalars),
     )
     notes = own_cautions(record.run_context, facts, busy_cpu_percent=busy_cpu_percent)
     return msgspec.structs.replace(record, cautions=tuple(notes), caution_notes=notes)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.place import Places
     from pytest_devperf.record.record import DeviceRecord, Record, Run
     from pytest_devperf.store.store import Store
-    from pytest_devperf.target.device import Device
+    from pytest_devperf.targets.device import Device
 
 
 def store_of(config: pytest.Config, options: Options) -> Store:
@@ -115,7 +115,11 @@ class Baselines:
     def _means_a_file(self, word: str) -> bool:
         store = store_of(self._config, self._options)
         folder = Path(self._config.invocation_params.dir)
-        return means_a_file(word, folder, lambda: {self._options.save, *(shelf.label for shelf in store.shelves())})
+        return means_a_file(
+            word,
+            folder,
+            lambda: {self._options.save, *(label_summary.label for label_summary in store.label_summaries())},
+        )
 
     def _read_file(self, name: str, devices: list[Device]) -> None:
         path = Path(self._config.invocation_params.dir) / name
@@ -142,12 +146,14 @@ class Baselines:
             self._by_device[device.fingerprint] = index(runs, device.fingerprint, unit=device.unit)
         if self._runs or self._options.save == label:
             return
-        shelves = store.shelves()
-        if not shelves:
+        label_summaries = store.label_summaries()
+        if not label_summaries:
             raise pytest.UsageError(
                 f"--devperf-compare={label}: the store {store} is empty: save a run with --devperf-save={label} first"
             )
-        there = "; ".join(f"{shelf.label!r} of {_named(shelf.device)}" for shelf in shelves)
+        there = "; ".join(
+            f"{label_summary.label!r} of {_named(label_summary.device)}" for label_summary in label_summaries
+        )
         here = ", ".join(f"{device.name} ({device.fingerprint})" for device in devices)
         raise pytest.UsageError(
             f"--devperf-compare={label}: no run with this label for {here}; the store {store} has {there}; "

@@ -10,7 +10,7 @@ from pytest_devperf.measure.cooldown import WINDOW_S, Cooling, cool, parse_coold
 if TYPE_CHECKING:
     from pytest_devperf.case.plan import Plan
     from pytest_devperf.plugin.ledger import Entry
-    from pytest_devperf.target.target import Clock, Target
+    from pytest_devperf.targets.protocol import Clock, Target
 
 
 WARM_S = 2 * WINDOW_S

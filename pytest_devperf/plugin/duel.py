@@ -16,7 +16,7 @@ from pytest_devperf.measure.turns import Sides, run_turns
 from pytest_devperf.metric import EXECUTE, LATENCY, time_metric
 from pytest_devperf.plugin.side import compare_sides
 from pytest_devperf.plugin.start import CaseStart, Timed
-from pytest_devperf.target.target import Answering, Surveying, Target
+from pytest_devperf.targets.protocol import Answering, Surveying, Target
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.ledger import Entry
@@ -93,23 +93,25 @@ def fight(meter: Meter, name: str, old: Workload, new: Workload) -> Any:  # noqa
         return None
     target = meter.target
     assert target is not None
-    share = meter.orders.share(name)
-    if share.process == 0:
-        share = replace(share, rounds=ROUNDS_EACH, total_rounds=PAIRS * ROUNDS_EACH, processes=PAIRS, fixed=False)
+    start_plan = meter.orders.start_plan(name)
+    if start_plan.process == 0:
+        start_plan = replace(
+            start_plan, rounds=ROUNDS_EACH, total_rounds=PAIRS * ROUNDS_EACH, processes=PAIRS, fixed=False
+        )
     with target.start(old, meter.orders.process) as before, target.start(new, meter.orders.process) as after:
         meter.note_software(after)
-        stretches = run_turns(
+        start_results = run_turns(
             Sides(old=before, new=after),
-            replace(share, inner_loops=None if share.process == 0 else share.inner_loops),
+            replace(start_plan, inner_loops=None if start_plan.process == 0 else start_plan.inner_loops),
             meter.case.plan,
             meter.clock,
-            order=turns(share.process),
+            order=turns(start_plan.process),
             around=meter.around_rounds(),
         )
         outputs = after.result() if isinstance(after, Answering) else None
     metric = time_metric(name)
-    meter.start.olds.append(Timed(metric=metric, stretch=stretches[0]))
-    meter.start.timed.append(Timed(metric=metric, stretch=stretches[1]))
+    meter.start.olds.append(Timed(metric=metric, start_result=start_results[0]))
+    meter.start.timed.append(Timed(metric=metric, start_result=start_results[1]))
     return outputs
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_devperf.case.workload import Call, Command, Model, Workload
     from pytest_devperf.plugin.duel import Side
     from pytest_devperf.plugin.meter import Meter
-    from pytest_devperf.target.target import Target
+    from pytest_devperf.targets.protocol import Target
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
@@ -374,8 +374,8 @@ class Benchmark:
 
     def _run(self, metric: str, call: Call) -> Any:  # noqa: ANN401 - whatever the function returns
         """Measure a call, or make it once; one that is awaited runs in the test's own event loop if there is one."""
-        from pytest_devperf.target.host.eventloop import is_in_coroutine
-        from pytest_devperf.target.host.once import await_once, call_once, is_awaited, run_in_loop
+        from pytest_devperf.targets.host.eventloop import is_in_coroutine
+        from pytest_devperf.targets.host.once import await_once, call_once, is_awaited, run_in_loop
 
         meter, inside = self._meter, is_in_coroutine()
         if is_awaited(call) and inside:
@@ -416,7 +416,7 @@ class Benchmark:
         if self._meter is not None:
             outputs: Mapping[str, Any] = self._meter.model(model)
             return outputs
-        from pytest_devperf.target.target import Answering, Surveying
+        from pytest_devperf.targets.protocol import Answering, Surveying
 
         target = self._once()
         survey = target.survey(model) if isinstance(target, Surveying) else None

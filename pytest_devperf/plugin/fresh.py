@@ -195,7 +195,7 @@ class Job:
                     path=str(entry.item.path),
                     nodeid=entry.item.nodeid,
                     nth=entry.nth,
-                    shares=entry.shares(process, role),
+                    start_plans=entry.start_plans(process, role),
                 )
                 for entry in entries
             ],

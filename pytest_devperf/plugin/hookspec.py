@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_devperf.report.report import Report
     from pytest_devperf.simphone import SimPhone
     from pytest_devperf.store.store import Store
-    from pytest_devperf.target.target import Clock, Target
+    from pytest_devperf.targets.protocol import Clock, Target
 
 
 @pytest.hookspec(firstresult=True)

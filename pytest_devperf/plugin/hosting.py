@@ -15,19 +15,19 @@ from pytest_devperf.case.plan import rounds_of_start
 from pytest_devperf.case.workload import App
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.measure.loop import tidy
-from pytest_devperf.measure.round import Round, Share, Stretch
+from pytest_devperf.measure.round import Round, StartPlan, StartResult
 from pytest_devperf.metric import LATENCY, LOAD, Metric, start_metric, time_metric
 from pytest_devperf.plugin.ledger import Entry
 from pytest_devperf.plugin.outcome import Sentence, section_of
-from pytest_devperf.plugin.start import CaseStart, Few, Timed
-from pytest_devperf.target.target import Hosting, Memory
-from pytest_devperf.target.wire import CaseReport, Task
+from pytest_devperf.plugin.start import CaseStart, ScalarValues, Timed
+from pytest_devperf.targets.app.wire import CaseReport, Task
+from pytest_devperf.targets.protocol import Hosting, Memory
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
     from pytest_devperf.case.plan import Plan
     from pytest_devperf.plugin.meter import Meter
-    from pytest_devperf.target.target import Target
+    from pytest_devperf.targets.protocol import Target
 
 RUN_ID_BYTES = 8
 """Random bytes of a run's id: an app that stayed alive from an earlier run must not guess it."""
@@ -72,16 +72,16 @@ class Hosted(Entry):
 
     def wants_start(self, process: int) -> bool:
         """Tell whether a further launch would add anything: loads and sizes need as many as there are."""
-        if process < self.processes and not self.logged and any(start.few for start in self.starts):
+        if process < self.processes and not self.logged and any(start.scalars for start in self.starts):
             return True
         return Entry.wants_start(self, process)
 
-    def share_of_app(self, process: int, place: int) -> Share:
+    def plan_of_app(self, process: int, place: int) -> StartPlan:
         """Tell what a later launch does: every start has its part of the rounds."""
-        first = next(iter(self.stretches().values()), None)
+        first = next(iter(self.start_results().values()), None)
         plan = self.case.plan
         starts = self.confirming_starts if self.awaiting else self.processes
-        return Share(
+        return StartPlan(
             process=process,
             rounds=max(1, rounds_of_start(plan.rounds, starts, place)),
             total_rounds=plan.rounds,
@@ -91,7 +91,7 @@ class Hosted(Entry):
         )
 
 
-def reports_of(target: Target, app: App, share: Share, plan: Plan, wish: Wish) -> Iterator[CaseReport]:
+def reports_of(target: Target, app: App, start_plan: StartPlan, plan: Plan, wish: Wish) -> Iterator[CaseReport]:
     """Launch an app once, and give what it reports.
 
     Raises:
@@ -103,8 +103,8 @@ def reports_of(target: Target, app: App, share: Share, plan: Plan, wish: Wish) -
         raise Unsupported(f"app {app.id} runs on a phone, not on {target.device.name}", "use --devperf-target=android")
     task = Task(
         run=secrets.token_hex(RUN_ID_BYTES),
-        rounds=share.rounds,
-        iterations=wish.iterations or share.iterations,
+        rounds=start_plan.rounds,
+        iterations=wish.iterations or start_plan.iterations,
         warmup=plan.warmup,
         only=wish.only,
         done=wish.done,
@@ -128,7 +128,7 @@ def start_of(report: CaseReport, app: App, around: CaseStart, *, process: int, r
         process=process,
         role="rounds",
         timed=[_timed(name, taken, report, process, rounds) for name, taken in report.rounds_ns.items()],
-        few=list(_few(report)),
+        scalars=list(_few(report)),
         kind="app",
         digests={**around.digests, f"{LATENCY}: facts": Digest().of(dict(report.facts)).hex()},
         works={LATENCY: work},
@@ -143,7 +143,7 @@ def start_of(report: CaseReport, app: App, around: CaseStart, *, process: int, r
 def _timed(name: str, taken: Sequence[Sequence[float]], report: CaseReport, process: int, rounds: int) -> Timed:
     return Timed(
         metric=time_metric(name),
-        stretch=Stretch(
+        start_result=StartResult(
             rounds=tuple(Round(process=process, samples_ns=tidy(each, report.inner_loops)) for each in taken),
             iterations=len(taken[0]),
             inner_loops=report.inner_loops,
@@ -154,14 +154,14 @@ def _timed(name: str, taken: Sequence[Sequence[float]], report: CaseReport, proc
     )
 
 
-def _few(report: CaseReport) -> Iterator[Few]:
+def _few(report: CaseReport) -> Iterator[ScalarValues]:
     from pytest_devperf.plugin.loaded import memory_values
 
     if report.load_ns is not None:
-        yield Few(metric=start_metric(LOAD), values=[report.load_ns])
+        yield ScalarValues(metric=start_metric(LOAD), values=[report.load_ns])
     for name, given in report.values.items():
         metric = Metric(name=name, unit=given.unit, better=given.better, kind="recorded")
-        yield Few(metric=metric, values=[given.value])
+        yield ScalarValues(metric=metric, values=[given.value])
     if report.memory is not None:
         sizes = report.memory
         yield from memory_values(

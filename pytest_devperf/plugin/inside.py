@@ -157,7 +157,7 @@ class Inside:
             self._turns.wait("case", wanted.index)
         self._write({"kind": "start", "index": wanted.index})
         case = case_of(item, self._options, seed=0)
-        orders = HandedOrders(case.id, self._handover.process, self._handover.role, wanted.shares)
+        orders = HandedOrders(case.id, self._handover.process, self._handover.role, wanted.start_plans)
         meter = Meter(
             case=case,
             orders=orders,

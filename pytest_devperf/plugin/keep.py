@@ -290,7 +290,7 @@ def _context(entries: Sequence[Entry]) -> RunContext:
     starts = [start for entry in entries for start in entry.starts]
     context = summarise(
         sorted(chain_looks(start.looks for start in starts), key=lambda look: look.at_ns),
-        [taken for start in starts for timed in start.timed for taken in timed.stretch.rounds],
+        [taken for start in starts for timed in start.timed for taken in timed.start_result.rounds],
         prerun=next((start.prerun for start in starts if start.prerun is not None), None),
     )
     env = dict(context.env)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.target.target import Target
+from pytest_devperf.targets.protocol import Target
 
 HOST = "host"
 """Kind of the machine that runs the tests."""

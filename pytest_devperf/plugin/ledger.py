@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import rounds_of_start
 from pytest_devperf.errors import CaseError
-from pytest_devperf.measure.round import Share, Stretch
+from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.report.header import Planned
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.meter import Probe
     from pytest_devperf.plugin.start import CaseStart, Role
     from pytest_devperf.record.record import Comparison, Record
-    from pytest_devperf.target.target import Target
+    from pytest_devperf.targets.protocol import Target
 
 CONFIRMING_STARTS = 6
 """Starts over which a confirmation spreads its rounds: with three, a real +5 % is missed in nearly half of the
@@ -103,7 +103,7 @@ class Entry:
     @property
     def measured(self) -> bool:
         """Whether anything was measured at all."""
-        return any(start.timed or start.few or start.solo for start in self.starts)
+        return any(start.timed or start.scalars or start.solo for start in self.starts)
 
     @property
     def processes(self) -> int:
@@ -129,13 +129,13 @@ class Entry:
     def planned(self) -> Planned:
         """Tell how much is measured at most, as far as it is known before start 1."""
         held = self.baseline.runs[0].record.metrics if self.baseline is not None else ()
-        paces = [self.first_share(each.name).iterations for each in held if each.kind == "rounds"]
+        paces = [self.first_plan(each.name).iterations for each in held if each.kind == "rounds"]
         plan = self.case.plan
         return Planned(starts=self.processes, rounds=plan.rounds, iterations=max(paces, default=plan.iterations))
 
     # -- what the next start does ---------------------------------------------------------------
 
-    def first_share(self, metric: str) -> Share:
+    def first_plan(self, metric: str) -> StartPlan:
         """Tell what start 1 does for a metric it meets; the plan may come from the baseline."""
         from pytest_devperf.compare.bound import early_bound_ns, pace_of
 
@@ -147,7 +147,7 @@ class Entry:
         bound = None
         if self.early and self.baseline is not None and not self._has_series():
             bound = early_bound_ns(self.baseline, metric, self.policy, plan.rounds)
-        return Share(
+        return StartPlan(
             process=0,
             rounds=rounds_of_start(plan.rounds, plan.processes, 0),
             total_rounds=plan.rounds,
@@ -159,22 +159,22 @@ class Entry:
             converge=self.converge or (self.early and self.baseline is None),
         )
 
-    def shares(self, process: int, role: Role) -> dict[str, Share]:
+    def start_plans(self, process: int, role: Role) -> dict[str, StartPlan]:
         """Tell what a later start does for every metric that start 1 measured."""
         if role == "solo":
             return {}
-        shares = {}
-        for metric, stretches in self.stretches().items():
-            known = stretches if not self.awaiting else self.stretches(confirming=True).get(metric, [])
-            shares[metric] = self._share(metric, process, stretches[0], known)
-        return shares
+        start_plans = {}
+        for metric, start_results in self.start_results().items():
+            known = start_results if not self.awaiting else self.start_results(confirming=True).get(metric, [])
+            start_plans[metric] = self._start_plan(metric, process, start_results[0], known)
+        return start_plans
 
-    def _share(self, metric: str, process: int, first: Stretch, known: list[Stretch]) -> Share:
+    def _start_plan(self, metric: str, process: int, first: StartResult, known: list[StartResult]) -> StartPlan:
         place = process - self._offset()
         starts = self.confirming_starts if self.awaiting else self.processes
-        stopped = any(stretch.stop in {"early-pass", "converged", "too-slow"} for stretch in known)
-        earlier = [round_.samples_ns for stretch in known for round_ in stretch.rounds]
-        return Share(
+        stopped = any(start_result.stop in {"early-pass", "converged", "too-slow"} for start_result in known)
+        earlier = [round_.samples_ns for start_result in known for round_ in start_result.rounds]
+        return StartPlan(
             process=process,
             rounds=0 if stopped else rounds_of_start(first.total_rounds, starts, place),
             total_rounds=first.total_rounds,
@@ -219,19 +219,24 @@ class Entry:
         """Tell whether a further timed start would add anything."""
         if process >= self.processes or self.logged:
             return False
-        recorded = [few.metric.name for start in self.starts for few in start.few if few.metric.kind == "recorded"]
+        recorded = [
+            scalars.metric.name
+            for start in self.starts
+            for scalars in start.scalars
+            if scalars.metric.kind == "recorded"
+        ]
         if set(recorded) - TOLD_ONLY:
             return True
-        return any(share.rounds > 0 for share in self.shares(process, "rounds").values())
+        return any(start_plan.rounds > 0 for start_plan in self.start_plans(process, "rounds").values())
 
     # -- what there is --------------------------------------------------------------------------
 
-    def stretches(self, *, confirming: bool = False) -> dict[str, list[Stretch]]:
+    def start_results(self, *, confirming: bool = False) -> dict[str, list[StartResult]]:
         """Group the timed rounds by metric, in the order in which the test measured them."""
-        found: dict[str, list[Stretch]] = {}
+        found: dict[str, list[StartResult]] = {}
         for start in self.confirming if confirming else self.starts:
             for timed in start.timed:
-                found.setdefault(timed.metric.name, []).append(timed.stretch)
+                found.setdefault(timed.metric.name, []).append(timed.start_result)
         return found
 
     def keep(self, start: CaseStart) -> None:
@@ -307,21 +312,21 @@ class FirstOrders:
         self.role: Role = "rounds" if entry.processes > 1 else "all"
         self._entry = entry
 
-    def share(self, metric: str) -> Share:
+    def start_plan(self, metric: str) -> StartPlan:
         """Tell what to do for a metric."""
-        return self._entry.first_share(metric)
+        return self._entry.first_plan(metric)
 
 
 class HandedOrders:
     """Orders of a later start: shares were made by pytest's own process."""
 
-    def __init__(self, case_id: str, process: int, role: Role, shares: Mapping[str, Share]) -> None:
+    def __init__(self, case_id: str, process: int, role: Role, start_plans: Mapping[str, StartPlan]) -> None:
         self.process = process
         self.role = role
         self._case_id = case_id
-        self._shares = shares
+        self._shares = start_plans
 
-    def share(self, metric: str) -> Share:
+    def start_plan(self, metric: str) -> StartPlan:
         """Tell what to do for a metric.
 
         Raises:

@@ -18,9 +18,9 @@ from pytest_devperf.metric import (
     memory_metric,
     start_metric,
 )
-from pytest_devperf.plugin.start import Few
-from pytest_devperf.target.host.footprint import Footprint
-from pytest_devperf.target.target import Clock, Memory
+from pytest_devperf.plugin.start import ScalarValues
+from pytest_devperf.targets.host.footprint import Footprint
+from pytest_devperf.targets.protocol import Clock, Memory
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
@@ -90,24 +90,24 @@ class Loaded:
         return loaded
 
 
-def load_values(loads: Sequence[int]) -> list[Few]:
+def load_values(loads: Sequence[int]) -> list[ScalarValues]:
     """The load of a start, the median of its cycles in ns, and its first load."""
     if not loads:
         return []
     return [
-        Few(metric=start_metric(LOAD), values=[float(statistics.median(loads))]),
-        Few(metric=start_metric(FIRST_LOAD), values=[float(loads[0])]),
+        ScalarValues(metric=start_metric(LOAD), values=[float(statistics.median(loads))]),
+        ScalarValues(metric=start_metric(FIRST_LOAD), values=[float(loads[0])]),
     ]
 
 
-def memory_values(memory: Memory | None) -> list[Few]:
+def memory_values(memory: Memory | None) -> list[ScalarValues]:
     """Sizes above the baseline, in MiB."""
     if memory is None:
         return []
     base = memory.baseline / BYTES_PER_MIB
     sizes = {LOADED_MEMORY: memory.loaded, PEAK_MEMORY: memory.peak, LEAKED_MEMORY: memory.disposed}
     return [
-        Few(metric=memory_metric(name), values=[(size - memory.baseline) / BYTES_PER_MIB], baseline=base)
+        ScalarValues(metric=memory_metric(name), values=[(size - memory.baseline) / BYTES_PER_MIB], baseline=base)
         for name, size in sizes.items()
         if size is not None
     ]

@@ -26,7 +26,7 @@ from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.measure.burst import AnyRunner, burst, run_now
 from pytest_devperf.measure.loop import Around, measure_start
-from pytest_devperf.measure.round import Round, Stretch
+from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import (
     BYTES_PER_MIB,
     EXECUTE,
@@ -42,14 +42,14 @@ from pytest_devperf.metric import (
 from pytest_devperf.plugin.fact import plain_fact, readable
 from pytest_devperf.plugin.kind import is_phone, is_this_machine, rest_s
 from pytest_devperf.plugin.loaded import LOAD_CYCLES, Loaded, load_values, memory_values
-from pytest_devperf.plugin.start import CaseStart, Few, Orders, Timed
+from pytest_devperf.plugin.start import CaseStart, Orders, ScalarValues, Timed
 from pytest_devperf.sensor.energy import energy_mj
 from pytest_devperf.sensor.instrument import read_instrument
-from pytest_devperf.target.target import Answering, Clock, Describing, Memory, Runner, Survey, Surveying, Target
+from pytest_devperf.targets.protocol import Answering, Clock, Describing, Memory, Runner, Survey, Surveying, Target
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.hosting import Wish
-    from pytest_devperf.target.wire import CaseReport
+    from pytest_devperf.targets.app.wire import CaseReport
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
@@ -125,7 +125,7 @@ class Meter:
 
     async def time_awaited(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
         """Time a coroutine function, or an asynchronous stream, inside the running loop."""
-        from pytest_devperf.target.host.call import AwaitedCallRunner
+        from pytest_devperf.targets.host.call import AwaitedCallRunner
 
         with self._alone(name):
             call = self._prepared(call)
@@ -170,7 +170,7 @@ class Meter:
             with target.start(model, self.orders.process) as runner:
                 run_now(self._spend(runner, metric, model))
                 outputs = runner.result() if isinstance(runner, Answering) else None
-        if self._takes_few and not any(few.metric.name == LOAD for few in self.start.few):
+        if self._takes_few and not any(scalars.metric.name == LOAD for scalars in self.start.scalars):
             # The first method's: the file is loaded once, whichever method runs then.
             outputs = self._cycle(target, model, outputs)
         elif outputs is None:
@@ -207,10 +207,10 @@ class Meter:
                 "use --devperf-save and --devperf-compare",
             )
         self.app_measured = app
-        share = self.orders.share(LATENCY)
+        start_plan = self.orders.start_plan(LATENCY)
         if app.no_launch:  # nobody starts it by hand again and again
-            share = replace(share, rounds=share.total_rounds)
-        for report in reports_of(target, app, share, self.case.plan, self.wish):
+            start_plan = replace(start_plan, rounds=start_plan.total_rounds)
+        for report in reports_of(target, app, start_plan, self.case.plan, self.wish):
             self.hosted.append(report)
         if not self.hosted:
             raise CaseError(f"{app.id} ended without reporting a case", "see docs/wire.md for what it has to post")
@@ -225,10 +225,10 @@ class Meter:
     def record(self, name: str, value: float, *, unit: str, better: Better) -> None:
         """Keep a value that the test found out itself."""
         metric = Metric(name=name, unit=unit, better=better, kind="recorded")
-        known = next((few for few in self.start.few if few.metric.name == name), None)
+        known = next((scalars for scalars in self.start.scalars if scalars.metric.name == name), None)
         if known is None:
             self._new(name)
-            self.start.few.append(Few(metric=metric, values=[value]))
+            self.start.scalars.append(ScalarValues(metric=metric, values=[value]))
         elif known.metric != metric:
             raise CaseError(
                 f"{self.case.id}: {name!r} was recorded in two units or directions", "use one unit and one direction"
@@ -262,7 +262,7 @@ class Meter:
         if self._loaded is not None and self._takes_few:
             self._keep_memory(self._loaded.finish())
             self._keep_loads(self._loaded.loads_ns)
-        if self._target is None and self.start.few:
+        if self._target is None and self.start.scalars:
             # Nothing but values that the test found out itself: it found them where calls run.
             self._settle(self._target_for(Call(function=self.finish)))
         if self._target is not None:
@@ -345,7 +345,9 @@ class Meter:
             self.start.inputs.update(describe_inputs(named_inputs(workload), digest))
 
     def _new(self, name: str) -> None:
-        taken = {timed.metric.name for timed in self.start.timed} | {few.metric.name for few in self.start.few}
+        taken = {timed.metric.name for timed in self.start.timed} | {
+            scalars.metric.name for scalars in self.start.scalars
+        }
         if name in taken:
             raise CaseError(
                 f"{self.case.id}: metric {name!r} is measured twice in one test",
@@ -385,9 +387,9 @@ class Meter:
         if self._takes_rounds:
             self._new(metric.name)
             self.probes.append(Probe(metric=metric, workload=workload))
-            share = self.orders.share(metric.name)
+            start_plan = self.orders.start_plan(metric.name)
             around = self.around_rounds()
-            self._keep(metric, await measure_start(runner, share, self.case.plan, self._clock, around))
+            self._keep(metric, await measure_start(runner, start_plan, self.case.plan, self._clock, around))
         if not self._takes_few or not isinstance(workload, Call):
             return
         if self._loaded is not None:
@@ -415,29 +417,29 @@ class Meter:
         if self._report_round is not None:
             self._report_round(round_)
 
-    def _keep(self, metric: Metric, stretch: Stretch) -> None:
+    def _keep(self, metric: Metric, start_result: StartResult) -> None:
         """Keep a stretch, and the values that its rounds brought."""
-        self.start.timed.append(Timed(metric=metric, stretch=stretch))
-        for round_ in stretch.rounds:
+        self.start.timed.append(Timed(metric=metric, start_result=start_result))
+        for round_ in start_result.rounds:
             for name, (value, unit, better) in round_.values.items():
                 self.record_again(name, value, unit=unit, better="higher" if better == "higher" else "lower")
 
     def record_again(self, name: str, value: float, *, unit: str, better: Better) -> None:
         """Keep a value that a tool printed in one of its rounds."""
         if name == LOAD:
-            self._add(Few(metric=start_metric(LOAD), values=[value]))
+            self._add(ScalarValues(metric=start_metric(LOAD), values=[value]))
             return
         if unit == "B":
-            self._add(Few(metric=memory_metric(name), values=[value / BYTES_PER_MIB]))
+            self._add(ScalarValues(metric=memory_metric(name), values=[value / BYTES_PER_MIB]))
             return
         self.record(name, value, unit=unit, better=better)
 
-    def _add(self, few: Few) -> None:
-        known = next((old for old in self.start.few if old.metric.name == few.metric.name), None)
+    def _add(self, scalars: ScalarValues) -> None:
+        known = next((old for old in self.start.scalars if old.metric.name == scalars.metric.name), None)
         if known is None:
-            self.start.few.append(few)
+            self.start.scalars.append(scalars)
         else:
-            known.values.extend(few.values)
+            known.values.extend(scalars.values)
 
     def _cycle(self, target: Target, model: Model, outputs: Any) -> Any:  # noqa: ANN401 - outputs by name
         """Bring a model up several times: the first for memory, all for the load."""
@@ -458,16 +460,16 @@ class Meter:
         if len(self.start.timed) != 1:
             return
         drawn_mj = energy_mj(self.start.looks[0], self.start.looks[-1])
-        stretch = self.start.timed[0].stretch
-        iterations = sum(len(taken.samples_ns) for taken in stretch.rounds) * stretch.inner_loops
+        start_result = self.start.timed[0].start_result
+        iterations = sum(len(taken.samples_ns) for taken in start_result.rounds) * start_result.inner_loops
         if drawn_mj is not None and iterations:
-            self.start.few.append(Few(metric=energy_metric(), values=[drawn_mj / iterations]))
+            self.start.scalars.append(ScalarValues(metric=energy_metric(), values=[drawn_mj / iterations]))
 
     def _keep_loads(self, loads: Sequence[int]) -> None:
-        self.start.few.extend(load_values(loads))
+        self.start.scalars.extend(load_values(loads))
 
     def _keep_memory(self, memory: Memory | None) -> None:
-        self.start.few.extend(memory_values(memory))
+        self.start.scalars.extend(memory_values(memory))
         if memory is not None and memory.unseen_children:
             self.start.unseen_children = True
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.cooler import Cooler
     from pytest_devperf.plugin.place import Places
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.target.target import Target
-    from pytest_devperf.target.wire import CaseReport
+    from pytest_devperf.targets.app.wire import CaseReport
+    from pytest_devperf.targets.protocol import Target
 
 CONFIRM_COOLDOWN_S = 10.0
 """Wait before a suspect is measured again on a host: boosts and bursts are over by then."""
@@ -218,7 +218,7 @@ class Passes:
         target = entry.target
         meter = Meter(
             case=entry.case,
-            orders=HandedOrders(entry.case.id, process, role, entry.shares(process, role)),
+            orders=HandedOrders(entry.case.id, process, role, entry.start_plans(process, role)),
             target_for=lambda _: target,
             clock=self._places.clock,
             prefixes=prefixes_of(self._config),
@@ -255,8 +255,8 @@ class Passes:
         try:
             around.looks.append(target.look())
             self._say(note_wait(around, self._waited))
-            share = first.share_of_app(process, first.place_of(process))
-            for report in reports_of(target, replace(app, cases=tuple(wanted)), share, first.case.plan, wish):
+            start_plan = first.plan_of_app(process, first.place_of(process))
+            for report in reports_of(target, replace(app, cases=tuple(wanted)), start_plan, first.case.plan, wish):
                 reports[report.case] = report
             around.looks.append(target.look())
         except DevperfError as error:

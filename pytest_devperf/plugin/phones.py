@@ -33,7 +33,7 @@ from pytest_devperf.report.header import settings_line
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.sensor.summary import chain_looks, summarise
-from pytest_devperf.target.device import Device
+from pytest_devperf.targets.device import Device
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.place import Places
@@ -293,8 +293,8 @@ def _is_simulated(options: Options) -> bool:
 
 def _attached(options: Options, workers: int) -> list[Phone]:
     """Choose real phones: those that adb lists and that can be used."""
-    from pytest_devperf.target.android.adb import list_attached, make_client, serial_of_environment
-    from pytest_devperf.target.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.adb import list_attached, make_client, serial_of_environment
+    from pytest_devperf.targets.android.phone import AndroidTarget
 
     serial = options.target.partition(":")[2] or serial_of_environment()
     attached = list_attached(make_client(None))
@@ -316,7 +316,7 @@ def _attached(options: Options, workers: int) -> list[Phone]:
 def _simulated(options: Options, workers: int) -> Iterator[Phone]:
     """Make simulated phones known: each worker switches on its own unit of the family."""
     from pytest_devperf.simphone import AdbServer, parse_spec, simulated_phone
-    from pytest_devperf.target.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.phone import AndroidTarget
 
     personality, _ = parse_spec(options.target)
     with AdbServer() as server:

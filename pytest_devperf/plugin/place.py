@@ -20,14 +20,14 @@ from pytest_devperf.plugin.chosen import Options
 from pytest_devperf.plugin.kind import is_this_machine
 from pytest_devperf.plugin.origin import HANDOVER
 from pytest_devperf.plugin.sensors import with_sensors
-from pytest_devperf.target.target import IdleWatching
+from pytest_devperf.targets.protocol import IdleWatching
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
     from pytest_devperf.sensor.context import Context
     from pytest_devperf.sensor.machine import Machine
     from pytest_devperf.simphone import SimPhone
-    from pytest_devperf.target.target import Clock, Target
+    from pytest_devperf.targets.protocol import Clock, Target
 
 AUTO = "auto"
 HOST = "host"
@@ -90,7 +90,7 @@ class Places:
     @cached_property
     def clock(self) -> Clock:
         """What everything in this process waits and times by; with a simulated phone, waiting costs no time."""
-        from pytest_devperf.target.clock import SystemClock
+        from pytest_devperf.targets.clock import SystemClock
 
         answer: Clock | None = self._config.hook.pytest_devperf_clock(config=self._config)
         if answer is not None:
@@ -237,14 +237,14 @@ class Places:
 
 def make_host(config: pytest.Config, places: Places, options: Options) -> Target:
     """Make the target of this machine, with the sensors that plugins add."""
-    from pytest_devperf.target.host.host import HostTarget
-    from pytest_devperf.target.host.identity import read_device
+    from pytest_devperf.targets.host.host import HostTarget
+    from pytest_devperf.targets.host.identity import read_device
 
     target = HostTarget(device=read_device(options.identity or "model"), clock=places.clock, look=places.look)
     added = [sensors for sensors in config.hook.pytest_devperf_sensors(config=config, target=target) if sensors]
     cpus = {**options.plan_ini, **options.plan_cli}.get("affinity")
     if cpus is not None:
-        from pytest_devperf.target.host.affinity import hold_to_cpus
+        from pytest_devperf.targets.host.affinity import hold_to_cpus
 
         places.at_end(hold_to_cpus(cpus))
     if not added and cpus is None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.chosen import Options
     from pytest_devperf.plugin.cooler import Cooler
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.target.device import Device
-    from pytest_devperf.target.target import Target
+    from pytest_devperf.targets.device import Device
+    from pytest_devperf.targets.protocol import Target
 
 
 def only_looks(config: pytest.Config) -> bool:

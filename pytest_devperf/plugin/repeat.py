@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_devperf.case.plan import rounds_of_start
-from pytest_devperf.measure.round import Share
+from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.plugin.assemble import record_of
 from pytest_devperf.plugin.campaign import Campaign
 from pytest_devperf.plugin.ledger import Entry
@@ -41,15 +41,15 @@ class Repetition(Entry):
         """Index of its first process start: indices are never used twice."""
         return self.number * (self.first.processes + self.first.solo_starts)
 
-    def shares(self, process: int, role: Role) -> dict[str, Share]:
+    def start_plans(self, process: int, role: Role) -> dict[str, StartPlan]:
         """Tell what a start does: as much as the first run did, whatever it finds."""
         if role == "solo":
             return {}
-        own = self.stretches()
-        shares = {}
-        for metric, stretches in self.first.stretches().items():
-            planned = stretches[0]
-            shares[metric] = Share(
+        own = self.start_results()
+        start_plans = {}
+        for metric, start_results in self.first.start_results().items():
+            planned = start_results[0]
+            start_plans[metric] = StartPlan(
                 process=process,
                 rounds=rounds_of_start(planned.total_rounds, self.processes, process - self.offset),
                 total_rounds=planned.total_rounds,
@@ -58,10 +58,12 @@ class Repetition(Entry):
                 inner_loops=planned.inner_loops,
                 fixed=True,
                 earlier_ns=tuple(
-                    statistics.median(taken.samples_ns) for stretch in own.get(metric, []) for taken in stretch.rounds
+                    statistics.median(taken.samples_ns)
+                    for start_result in own.get(metric, [])
+                    for taken in start_result.rounds
                 ),
             )
-        return shares
+        return start_plans
 
     def keep(self, start: CaseStart) -> None:
         """Keep a start's results.

@@ -11,10 +11,10 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
-from pytest_devperf.measure.round import Share, Stretch
+from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.metric import Metric
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.device import Device
+from pytest_devperf.targets.device import Device
 
 Role = Literal["rounds", "solo", "all"]
 """What a process start is for.
@@ -33,7 +33,7 @@ class Orders(Protocol):
     process: int
     role: Role
 
-    def share(self, metric: str) -> Share:
+    def start_plan(self, metric: str) -> StartPlan:
         """Tell what to do for a metric.
 
         Raises:
@@ -46,10 +46,10 @@ class Timed(Struct):
     """The rounds of one metric in one process start."""
 
     metric: Metric
-    stretch: Stretch
+    start_result: StartResult
 
 
-class Few(Struct):
+class ScalarValues(Struct):
     """The few values of one metric in one process start."""
 
     metric: Metric
@@ -67,7 +67,7 @@ class CaseStart(Struct):
     timed: list[Timed] = field(default_factory=list)
     olds: list[Timed] = field(default_factory=list)
     """The old sides of metrics that were measured in turns within the test."""
-    few: list[Few] = field(default_factory=list)
+    scalars: list[ScalarValues] = field(default_factory=list)
     kind: str | None = None
     """Kind of the first workload: `call`, `model`, `command`, `app`."""
     digests: dict[str, str] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Wanted(Struct):
     nodeid: str
     nth: int
     """Which of several equal node ids."""
-    shares: dict[str, Share]
+    start_plans: dict[str, StartPlan]
 
 
 Side = Literal["old", "new"]

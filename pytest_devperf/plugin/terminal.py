@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.campaign import Campaign
     from pytest_devperf.plugin.ledger import Entry
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.target.target import Target
+    from pytest_devperf.targets.protocol import Target
 
 
 class Screen:

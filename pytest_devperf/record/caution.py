@@ -50,7 +50,7 @@ class Caution:
     """Whether it is only told on a host, unless the context is strict."""
     relative: bool = False
     """Whether only a comparison can see it."""
-    mends: str = ""
+    remedy: str = ""
     """What the user does about it, where it refuses."""
 
 
@@ -61,34 +61,34 @@ CAUTIONS: Mapping[str, Caution] = {
             slug="throttled",
             words="the device throttled",
             refuses=True,
-            mends="let it cool down first, with --devperf-cooldown=auto",
+            remedy="let it cool down first, with --devperf-cooldown=auto",
         ),
         Caution(
             slug="throttled-outside",
             words="the machine throttled outside the timed rounds",
             refuses=True,
-            mends="let it cool down first, with --devperf-cooldown=auto",
+            remedy="let it cool down first, with --devperf-cooldown=auto",
             host_told=True,
         ),
         Caution(
             slug="clock-capped",
             words="a frequency cap that the baseline did not have",
             refuses=True,
-            mends="switch battery savers off and let it cool down, or save a new baseline",
+            remedy="switch battery savers off and let it cool down, or save a new baseline",
             relative=True,
         ),
         Caution(
             slug="power-changed",
             words="mains power on one side, battery on the other",
             refuses=True,
-            mends="use the power source of the baseline, or save a new one",
+            remedy="use the power source of the baseline, or save a new one",
             relative=True,
         ),
         Caution(
             slug="hot-start",
             words="the start temperature differs from the baseline's",
             refuses=True,
-            mends="let it cool down first, with --devperf-cooldown=auto or temp=C",
+            remedy="let it cool down first, with --devperf-cooldown=auto or temp=C",
             host_told=True,
             relative=True,
         ),
@@ -96,36 +96,36 @@ CAUTIONS: Mapping[str, Caution] = {
             slug="busy-host",
             words="other programs used the CPU before the run",
             refuses=True,
-            mends="end other programs first",
+            remedy="end other programs first",
             host_told=True,
         ),
         Caution(
             slug="contended",
             words="the measuring thread had to wait for a CPU",
             refuses=True,
-            mends="end other programs, or keep CPUs free with --devperf-affinity",
+            remedy="end other programs, or keep CPUs free with --devperf-affinity",
         ),
         Caution(
             slug="faked-sensors",
             words="the device's sensors are overridden",
             refuses=True,
-            mends="undo it with adb shell dumpsys battery reset and adb shell cmd thermalservice reset",
+            remedy="undo it with adb shell dumpsys battery reset and adb shell cmd thermalservice reset",
         ),
-        Caution(slug="slept", words="the machine slept during a round", refuses=True, mends="keep the machine awake"),
+        Caution(slug="slept", words="the machine slept during a round", refuses=True, remedy="keep the machine awake"),
         Caution(
-            slug="instrumented", words="the measuring thread was traced", refuses=True, mends="measure without tracing"
+            slug="instrumented", words="the measuring thread was traced", refuses=True, remedy="measure without tracing"
         ),
         Caution(
             slug="unseeded",
             words="inputs differ in every process start",
             refuses=True,
-            mends="seed them, or take them from devperf.inputs",
+            remedy="seed them, or take them from devperf.inputs",
         ),
         Caution(
             slug="provider-fell-back",
             words="nodes ran on another execution provider than in the baseline",
             refuses=True,
-            mends="name the baseline's with --devperf-provider",
+            remedy="name the baseline's with --devperf-provider",
             relative=True,
         ),
         Caution(slug="unknown-throttling", words="nothing shows whether the device throttled"),

@@ -11,7 +11,7 @@ from msgspec.structs import replace as with_fields
 
 from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.measure.round import Round, Stretch
+from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.measure.stability import converged, grade, round_cov
 from pytest_devperf.metric import NS_PER_MS, Metric
 from pytest_devperf.record.record import Confirmation, Measurement, Stable, Summary
@@ -23,19 +23,19 @@ Rows = Sequence[Sequence[float]]
 _Number = TypeVar("_Number", int, float)
 
 
-def time_measurement(metric: Metric, stretches: Sequence[Stretch], *, main: bool = False) -> Measurement:
-    """Put the stretches of all process starts together.
+def time_measurement(metric: Metric, start_results: Sequence[StartResult], *, main: bool = False) -> Measurement:
+    """Put the results of all process starts together.
 
     Args:
         metric: A metric made of rounds.
-        stretches: What each start gave, in the order of the starts; one without rounds is fine.
+        start_results: What each start gave, in the order of the starts; one without rounds is fine.
         main: Whether `stable` speaks of it.
     """
-    rounds = [taken for stretch in stretches for taken in stretch.rounds]
-    inner_loops = next((stretch.inner_loops for stretch in stretches if stretch.rounds), 1)
-    ticks_ns = [stretch.tick_ns / inner_loops for stretch in stretches if stretch.tick_ns]
-    slow = next((stretch for stretch in stretches if stretch.stop == "too-slow"), None)
-    last = slow or next((stretch for stretch in reversed(stretches) if stretch.stop != "done"), None)
+    rounds = [taken for start_result in start_results for taken in start_result.rounds]
+    inner_loops = next((start_result.inner_loops for start_result in start_results if start_result.rounds), 1)
+    ticks_ns = [start_result.tick_ns / inner_loops for start_result in start_results if start_result.tick_ns]
+    slow = next((start_result for start_result in start_results if start_result.stop == "too-slow"), None)
+    last = slow or next((start_result for start_result in reversed(start_results) if start_result.stop != "done"), None)
     return derive(
         Measurement(
             name=metric.name,
@@ -49,34 +49,34 @@ def time_measurement(metric: Metric, stretches: Sequence[Stretch], *, main: bool
             cpu_ns=_unless_unknown(taken.cpu_ns for taken in rounds),
             anchor_ns=_unless_unknown(taken.anchor_ns for taken in rounds),
             tick_ns=max(ticks_ns, default=None),
-            planned_rounds=min((stretch.total_rounds for stretch in stretches), default=None),
+            planned_rounds=min((start_result.total_rounds for start_result in start_results), default=None),
             stop=last.stop if last else "done",
             needs_s=slow.needs_s if slow else None,
         )
     )
 
 
-def series(stretches: Sequence[Stretch], name: str) -> tuple[Stretch, ...]:
-    """Read a further series of the same runs (`Round.also`) as stretches of its own.
+def series(start_results: Sequence[StartResult], name: str) -> tuple[StartResult, ...]:
+    """Read a further series of the same runs (`Round.also`) as results of their own.
 
     Args:
-        stretches: What each process start gave.
+        start_results: What each process start gave.
         name: The series; rounds that lack it are left out.
     """
     return tuple(
         replace(
-            stretch,
+            start_result,
             rounds=tuple(
                 replace(taken, samples_ns=taken.also[name], also={}, values={})
-                for taken in stretch.rounds
+                for taken in start_result.rounds
                 if taken.also.get(name)
             ),
         )
-        for stretch in stretches
+        for start_result in start_results
     )
 
 
-def few_measurement(
+def scalar_measurement(
     metric: Metric, rows: Rows, processes: Sequence[int], *, baseline: float | None = None
 ) -> Measurement:
     """Put the values of a metric with few of them together.
@@ -105,7 +105,7 @@ def few_measurement(
 
 
 def with_confirmation(
-    measurement: Measurement, source: Sequence[Stretch] | Rows, processes: Sequence[int] = ()
+    measurement: Measurement, source: Sequence[StartResult] | Rows, processes: Sequence[int] = ()
 ) -> Measurement:
     """Lay the second look at a suspect beside the first.
 
@@ -115,14 +115,16 @@ def with_confirmation(
         processes: (starts,) index of the process start of each row; of rows alone.
     """
     if measurement.kind == "rounds":
-        rounds: list[Round] = [taken for stretch in source if isinstance(stretch, Stretch) for taken in stretch.rounds]
+        rounds: list[Round] = [
+            taken for start_result in source if isinstance(start_result, StartResult) for taken in start_result.rounds
+        ]
         confirmation = Confirmation(
             process=tuple(taken.process for taken in rounds),
             samples_ns=tuple(taken.samples_ns for taken in rounds),
             anchor_ns=_unless_unknown(taken.anchor_ns for taken in rounds),
         )
     else:
-        kept = _kept([row for row in source if not isinstance(row, Stretch)])
+        kept = _kept([row for row in source if not isinstance(row, StartResult)])
         timed = measurement.samples_ns is not None
         confirmation = Confirmation(
             process=tuple(processes), samples_ns=kept if timed else None, samples=None if timed else kept

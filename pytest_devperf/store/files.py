@@ -20,7 +20,7 @@ from pytest_devperf.record.codec import RunHead, decode, decode_heads, encode
 from pytest_devperf.record.record import Document, Run
 from pytest_devperf.store.generation import next_generation
 from pytest_devperf.store.naming import age_of, device_name, file_name, safe_name
-from pytest_devperf.store.store import Shelf
+from pytest_devperf.store.store import LabelSummary
 
 Place = tuple[str, ...]
 """Names of folders, and of a file at last, below the store's own."""
@@ -69,12 +69,12 @@ class FileStore(ABC):
         """
 
     @abstractmethod
-    def put(self, run: Run, shelf: Place, *, append: bool | None) -> str:
+    def put(self, run: Run, label_summary: Place, *, append: bool | None) -> str:
         """Write a run into a folder, whole or not at all, as `lay_out` says; tell where it lies.
 
         Args:
             run: The run.
-            shelf: The folder.
+            label_summary: The folder.
             append: Whether it joins the newest generation; None: it names its own.
 
         Raises:
@@ -138,19 +138,19 @@ class FileStore(ABC):
                 raise
             return None
 
-    def shelves(self) -> Sequence[Shelf]:
+    def label_summaries(self) -> Sequence[LabelSummary]:
         """List devices and labels, sorted; empty where there is no store yet.
 
         Raises:
             StoreError: The newest run of a label is corrupt, foreign or in the wrong folder; it is named.
         """
-        found: dict[tuple[str, str], Shelf] = {}
+        found: dict[tuple[str, str], LabelSummary] = {}
         for place, count in self._newest():
             head = _only(decode_heads(self.read(place), self.where(place)), self.where(place))
             self._check_place(head, place)
             key = head.device.fingerprint, head.label or ""
             other = found.get(key)  # a device whose folder was renamed has two
-            found[key] = Shelf(
+            found[key] = LabelSummary(
                 device=head.device,
                 label=key[1],
                 runs=count + (other.runs if other else 0),
@@ -190,8 +190,12 @@ class FileStore(ABC):
     def places(self, fingerprint: str, label: str) -> Sequence[Place]:
         """List the files of a label of a device, newest first."""
         ending = f"-{safe_name(fingerprint)}"
-        shelves = ((device, safe_name(label)) for device in self.folders(()) if device.endswith(ending))
-        return sorted((place for shelf in shelves for place in self._runs_in(shelf)), key=_age, reverse=True)
+        label_summaries = ((device, safe_name(label)) for device in self.folders(()) if device.endswith(ending))
+        return sorted(
+            (place for label_summary in label_summaries for place in self._runs_in(label_summary)),
+            key=_age,
+            reverse=True,
+        )
 
     def _check_place(self, head: RunHead, place: Place) -> None:
         """Refuse a run that a search for its device and label would not find."""
@@ -208,9 +212,11 @@ class FileStore(ABC):
                 if files:
                     yield files[0], len(files)
 
-    def _runs_in(self, shelf: Place) -> Sequence[Place]:
+    def _runs_in(self, label_summary: Place) -> Sequence[Place]:
         """List the runs of a label's folder, newest first."""
-        return sorted(((*shelf, name) for name in self.files(shelf) if age_of(name)), key=_age, reverse=True)
+        return sorted(
+            ((*label_summary, name) for name in self.files(label_summary) if age_of(name)), key=_age, reverse=True
+        )
 
 
 _One = TypeVar("_One", Run, RunHead)

@@ -72,23 +72,23 @@ class FolderStore(FileStore):
         """Give the path of a place."""
         return str(self.path.joinpath(*place))
 
-    def put(self, run: Run, shelf: Place, *, append: bool | None) -> str:
+    def put(self, run: Run, label_summary: Place, *, append: bool | None) -> str:
         """Write a run, one writer at a time; a failed first save leaves no store behind.
 
         Raises:
             StoreError: It cannot be written.
         """
         with told(self.path):
-            made = None if self.path.exists() else self._make_with(run, shelf, append=append)
-            return str(made or self._add(run, shelf, append=append))
+            made = None if self.path.exists() else self._make_with(run, label_summary, append=append)
+            return str(made or self._add(run, label_summary, append=append))
 
-    def _make_with(self, run: Run, shelf: Place, *, append: bool | None) -> Path | None:
+    def _make_with(self, run: Run, label_summary: Place, *, append: bool | None) -> Path | None:
         """Make the store with its first run in it, in one step; None if another session was quicker."""
         with folders_made(self.path.parent):
             name, data = self.lay_out(run, append=append)
             sweep(self.path.parent)
             store = temporary_beside(self.path)
-            folder = store.joinpath(*shelf)
+            folder = store.joinpath(*label_summary)
             try:
                 folder.mkdir(parents=True)
                 replace(folder / name, data)
@@ -102,11 +102,11 @@ class FolderStore(FileStore):
             finally:
                 shutil.rmtree(store, ignore_errors=True)
         sync_folder(self.path.parent)
-        return self.path.joinpath(*shelf, name)
+        return self.path.joinpath(*label_summary, name)
 
-    def _add(self, run: Run, shelf: Place, *, append: bool | None) -> Path:
+    def _add(self, run: Run, label_summary: Place, *, append: bool | None) -> Path:
         """Add a run to the store that is there."""
-        folder = self.path.joinpath(*shelf)
+        folder = self.path.joinpath(*label_summary)
         with self._locked(), folders_made(folder):
             for each in (self.path, folder):
                 sweep(each)

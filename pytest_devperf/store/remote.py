@@ -106,16 +106,16 @@ class RemoteStore(FileStore):
         name = super().name_generation(newest, run, append=append)
         return name if name == newest else f"{name}-{run.id}"
 
-    def put(self, run: Run, shelf: Place, *, append: bool | None) -> str:
+    def put(self, run: Run, label_summary: Place, *, append: bool | None) -> str:
         """Write a run beside its place and move it there.
 
         Raises:
             StoreError: It cannot be written.
         """
         name, data = self.lay_out(run, append=append)
-        place = (*shelf, name)
+        place = (*label_summary, name)
         self._replace(place, data)
-        self._sweep(shelf)
+        self._sweep(label_summary)
         with suppress(StoreError):  # never at the cost of the run that was just kept
             if "README.md" not in self.files(()):
                 self._replace(("README.md",), README.encode())
@@ -134,14 +134,14 @@ class RemoteStore(FileStore):
                     self._system.rm_file(temporary)
                 raise
 
-    def _sweep(self, shelf: Place) -> None:
+    def _sweep(self, label_summary: Place) -> None:
         """Remove what writers that were killed left there, if the file system tells how old a file is."""
-        for name in self.files(shelf):
+        for name in self.files(label_summary):
             if is_temporary(name):
                 with suppress(Exception):  # never at the cost of the run that was just kept
-                    age_s = time.time() - self._system.modified(self._at((*shelf, name))).timestamp()
+                    age_s = time.time() - self._system.modified(self._at((*label_summary, name))).timestamp()
                     if age_s > ABANDONED_S:
-                        self._system.rm_file(self._at((*shelf, name)))
+                        self._system.rm_file(self._at((*label_summary, name)))
 
     def _entries(self, place: Place) -> Sequence[tuple[str, str]]:
         """List a folder as (name, kind); nothing where there is none."""

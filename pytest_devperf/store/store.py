@@ -10,7 +10,7 @@ from pytest_devperf.record.record import DeviceRecord, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class LabelSummary:
     """The runs of one label of one device."""
 
     device: DeviceRecord
@@ -39,7 +39,7 @@ class Store(Protocol):
         """
         ...
 
-    def shelves(self) -> Sequence[Shelf]:
+    def label_summaries(self) -> Sequence[LabelSummary]:
         """List what there is, devices and labels sorted; empty where the store does not exist yet."""
         ...
 

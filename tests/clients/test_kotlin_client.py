@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_devperf.target.collector import Collector
-from pytest_devperf.target.wire import Task
+from pytest_devperf.targets.app.collector import Collector
+from pytest_devperf.targets.app.wire import Task
 
 pytestmark = pytest.mark.slow  # its compiler takes half a minute
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_devperf.target.collector import Collector
-from pytest_devperf.target.wire import CaseReport, Task
+from pytest_devperf.targets.app.collector import Collector
+from pytest_devperf.targets.app.wire import CaseReport, Task
 
 CLIENT = Path(__file__).parents[2] / "clients" / "typescript"
 

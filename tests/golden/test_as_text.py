@@ -10,7 +10,7 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.compare.noise import noise
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.metric import Metric, memory_metric, time_metric
-from pytest_devperf.record.measurement import derive, few_measurement, stable_of
+from pytest_devperf.record.measurement import derive, scalar_measurement, stable_of
 from pytest_devperf.record.record import (
     Change,
     Commit,
@@ -90,7 +90,7 @@ def compared(verdict: str, *changes: Change, **fields) -> Comparison:
 REGRESSED = case(
     "tests/speech/test_vad.py::test_streaming_voice_activity[silero-16000]",
     timed(ms=14.8),
-    few_measurement(memory_metric("peak_memory"), [[103.2], [103.25], [103.4]], [1, 2, 3]),
+    scalar_measurement(memory_metric("peak_memory"), [[103.2], [103.25], [103.4]], [1, 2, 3]),
     comparison=compared(
         "regressed",
         change("regressed", 12.31, 14.8, confirmed=True, detectable_pct=2.4),
@@ -178,7 +178,7 @@ def test_a_session_of_every_outcome(golden, width, verbosity):
 
 
 def test_a_session_without_a_baseline(golden):
-    boxes = few_measurement(
+    boxes = scalar_measurement(
         Metric(name="boxes_per_s", unit="1/s", better="higher", kind="recorded"), [[812.0]] * 3, [0, 1, 2]
     )
     cases = (

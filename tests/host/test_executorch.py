@@ -11,10 +11,10 @@ from model_files import pte
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.clock import SystemClock
-from pytest_devperf.target.device import Device
-from pytest_devperf.target.host import executorch_build
-from pytest_devperf.target.host.host import HostTarget
+from pytest_devperf.targets.clock import SystemClock
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.host import executorch_build
+from pytest_devperf.targets.host.host import HostTarget
 
 
 @pytest.fixture(scope="module")

@@ -21,10 +21,10 @@ from pytest_devperf.case.fingerprint import fingerprint
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.clock import SystemClock
-from pytest_devperf.target.device import Device
-from pytest_devperf.target.host.host import HostTarget
-from pytest_devperf.target.target import Answering, Looping, Surveying, Ticking, Witnessing
+from pytest_devperf.targets.clock import SystemClock
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.protocol import Answering, ContextReporting, Looping, Surveying, Ticking
 
 ort = pytest.importorskip("onnxruntime")
 onnx = pytest.importorskip("onnx")
@@ -90,7 +90,7 @@ def test_a_model_is_loaded_executed_and_answers(target, scale):
 def test_the_runner_keeps_its_optional_promises(target, scale):
     with target.start(scale([2]), 0) as runner:
         assert isinstance(runner, Answering)
-        assert isinstance(runner, Witnessing)
+        assert isinstance(runner, ContextReporting)
         assert isinstance(runner, Ticking)
         assert isinstance(runner, Looping)
         assert runner.loops
@@ -467,7 +467,7 @@ import sys
 sys.modules["onnxruntime"] = None
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import Unsupported
-from pytest_devperf.target.host.model import runtime_of
+from pytest_devperf.targets.host.model import runtime_of
 model = Model(path={model.path!r})
 try:
     runtime_of(model).survey(model)

@@ -20,9 +20,9 @@ LOADED_ONCE = (
     "pytest_devperf.plugin.suites",
     "pytest_devperf.sensor.machine",
     "pytest_devperf.store.folder",
-    "pytest_devperf.target.host.call",
-    "pytest_devperf.target.host.host",
-    "pytest_devperf.target.host.identity",
+    "pytest_devperf.targets.host.call",
+    "pytest_devperf.targets.host.host",
+    "pytest_devperf.targets.host.identity",
 )
 """pytester forgets what a suite imported, and would import it again for every one: half of each run's time."""
 
@@ -42,8 +42,8 @@ import pathlib
 from contextlib import contextmanager
 
 from pytest_devperf.sensor.context import Context, CpuSet
-from pytest_devperf.target.device import Device
-from pytest_devperf.target.target import Memory
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.protocol import Memory
 
 
 class VirtualClock:

@@ -255,9 +255,9 @@ def test_a_future_that_is_waited_for_is_measured(suite: Suite) -> None:
                 devperf.measure("pool", pool.submit, len, "x", sync=Future.result)
         """
     )
-    few = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
+    scalars = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
 
-    suite.run("--devperf", "--devperf-target=host", *few).assert_outcomes(passed=1)
+    suite.run("--devperf", "--devperf-target=host", *scalars).assert_outcomes(passed=1)
 
 
 def test_an_iterator_without_an_end_is_measured(suite: Suite) -> None:
@@ -270,9 +270,9 @@ def test_an_iterator_without_an_end_is_measured(suite: Suite) -> None:
         def test_counter(devperf): devperf(next, itertools.count())
         """
     )
-    few = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
+    scalars = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
 
-    suite.run("--devperf", "--devperf-target=host", *few).assert_outcomes(passed=2)
+    suite.run("--devperf", "--devperf-target=host", *scalars).assert_outcomes(passed=2)
 
 
 RAISES = """
@@ -293,9 +293,9 @@ def test_it(devperf):
 @pytest.mark.parametrize("call", [1, 17])
 def test_a_workload_that_raises_is_shown_without_a_frame_of_ours_or_of_contextlib(suite: Suite, call: int) -> None:
     suite.pytester.makepyfile(test_it=RAISES.replace("{call}", str(call)))
-    few = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
+    scalars = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
 
-    result = suite.run("--devperf", "--devperf-target=host", "--tb=short", *few)
+    result = suite.run("--devperf", "--devperf-target=host", "--tb=short", *scalars)
 
     result.assert_outcomes(failed=1)
     shown = [line.partition(": in ")[2] for line in result.outlines if ": in " in line]
@@ -307,9 +307,9 @@ def test_a_measurement_that_the_test_broke_off_is_none(suite: Suite) -> None:
         "    devperf(work)", "    with pytest.raises(KeyError):\n        devperf(work)\n    devperf.record('x', 1.0)"
     )
     suite.pytester.makepyfile(test_it=caught)
-    few = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
+    scalars = ("--devperf-processes=1", "--devperf-rounds=3", "--devperf-iterations=5")
 
-    result = suite.run("--devperf", "--devperf-target=host", *few)
+    result = suite.run("--devperf", "--devperf-target=host", *scalars)
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*the measurement of 'latency' ended with KeyError, which the test caught*"])

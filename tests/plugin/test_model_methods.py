@@ -15,8 +15,8 @@ from contextlib import contextmanager
 import pytest
 
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.device import Device
-from pytest_devperf.target.target import Memory, Survey
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.protocol import Memory, Survey
 
 
 class Runner:

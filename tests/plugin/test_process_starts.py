@@ -127,8 +127,8 @@ def test_it(devperf):
     (case,) = suite.cases().values()
     metrics = {metric["name"]: metric for metric in case["metrics"]}
     assert metrics["latency"]["process"] == [0, 1, 2]
-    for few in ("load", "first_load", "loaded_memory", "peak_memory"):
-        assert metrics[few]["process"] == [3, 4, 5], few
+    for scalars in ("load", "first_load", "loaded_memory", "peak_memory"):
+        assert metrics[scalars]["process"] == [3, 4, 5], scalars
     assert metrics["loaded_memory"]["robust"] == pytest.approx(8, abs=4)
     assert "shared-process" not in case["cautions"]
     made = [each["start"] for each in _notes(suite)]
@@ -273,10 +273,10 @@ def test_facts_that_differ_between_starts_are_an_error(suite: Suite) -> None:
 
 def test_facts_and_properties_of_any_kind_survive_the_way_back(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=NOTE + ANY_FACTS)
-    few = ("--devperf-processes=2", "--devperf-rounds=2", "--devperf-no-confirm")
-    result = _measure(suite, "--devperf-save=base", "--junitxml=junit.xml", *few)
+    scalars = ("--devperf-processes=2", "--devperf-rounds=2", "--devperf-no-confirm")
+    result = _measure(suite, "--devperf-save=base", "--junitxml=junit.xml", *scalars)
     assert result.ret == 0
-    result = _measure(suite, "--devperf-compare=base", *few)
+    result = _measure(suite, "--devperf-compare=base", *scalars)
     assert "INCOMPARABLE" not in suite.last_line(result)
 
 

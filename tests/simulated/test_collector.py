@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_devperf.errors import CaseError, TargetError
-from pytest_devperf.target.collector import Collector
-from pytest_devperf.target.intake import MOST_BYTES
-from pytest_devperf.target.wire import Task
+from pytest_devperf.targets.app.collector import Collector
+from pytest_devperf.targets.app.intake import MOST_BYTES
+from pytest_devperf.targets.app.wire import Task
 
 
 def case(name: str, run: str = "run-2", **more: object) -> dict:

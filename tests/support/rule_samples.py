@@ -78,7 +78,7 @@ def timed(
     return derive(Measurement(**{**given, **fields}))
 
 
-def few(
+def scalars(
     values: Sequence[float], *, kind: str = "memory", again: Sequence[float] | None = None, **fields: Any
 ) -> Measurement:
     """A metric with one value per process start; loads in ns, others in their unit."""

@@ -6,12 +6,12 @@ import pytest
 
 from pytest_devperf.metric import PEAK_MEMORY, memory_metric
 from pytest_devperf.plugin.assemble import measurements_of
-from pytest_devperf.plugin.start import CaseStart, Few
+from pytest_devperf.plugin.start import CaseStart, ScalarValues
 
 
 def solo(process: int, peak_mib: float, baseline_mib: float | None) -> CaseStart:
-    found = Few(metric=memory_metric(PEAK_MEMORY), values=[peak_mib], baseline=baseline_mib)
-    return CaseStart(process=process, role="solo", few=[found])
+    found = ScalarValues(metric=memory_metric(PEAK_MEMORY), values=[peak_mib], baseline=baseline_mib)
+    return CaseStart(process=process, role="solo", scalars=[found])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 from msgspec.structs import replace
-from rule_samples import ANCHOR, PHONE, baseline, few, only, record, timed
+from rule_samples import ANCHOR, PHONE, baseline, only, record, scalars, timed
 
 from pytest_devperf.compare.compare import WORST_FIRST, compare, worst
 from pytest_devperf.compare.history import Baseline
@@ -60,8 +60,8 @@ def test_another_device_is_named_by_the_best_name_it_has(facts, words) -> None:
 
 
 def test_what_is_refused_keeps_its_values_and_the_runs_it_was_refused_against() -> None:
-    told = few([1.0] * 3, name=next(iter(TOLD_ONLY)))
-    boxes = few([2.0] * 3, kind="recorded", better="higher")
+    told = scalars([1.0] * 3, name=next(iter(TOLD_ONLY)))
+    boxes = scalars([2.0] * 3, kind="recorded", better="higher")
     left_out = record(SAME, cautions=("slept",))
     found = compared(record(SAME, told, boxes, iterations=20), record(SAME), left_out)
     reason = "30 iterations per round in the baseline, 20 now"
@@ -212,20 +212,22 @@ def test_a_metric_that_was_measured_once_without_inner_loops_has_one() -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_metric_that_was_measured_in_another_way_is_incomparable(turned) -> None:
-    rounds, once = record(SAME), record(few([1.0] * 3, name="latency", unit="ms"))
+    rounds, once = record(SAME), record(scalars([1.0] * 3, name="latency", unit="ms"))
     found = only(compared(rounds, once) if turned else compared(once, rounds))
     assert found.reason == f"it was measured as {'memory' if turned else 'rounds'} in the baseline"
 
 
 def test_a_metric_that_is_refused_leaves_those_after_it_to_be_judged() -> None:
     first = replace(SAME, name="a", inner_loops=10)
-    told = few([1.0] * 3, name=next(iter(TOLD_ONLY)))
-    found = compared(record(told, first, few([1.0] * 3, name="new"), SAME), record(replace(first, inner_loops=1), SAME))
+    told = scalars([1.0] * 3, name=next(iter(TOLD_ONLY)))
+    found = compared(
+        record(told, first, scalars([1.0] * 3, name="new"), SAME), record(replace(first, inner_loops=1), SAME)
+    )
     assert [change.verdict for change in found.changes] == ["incomparable", "new", "within_noise"]
 
 
 def test_a_value_without_a_unit_is_called_a_bare_number() -> None:
-    bare, unit = (record(few([1.0] * 3, kind="recorded", unit=unit)) for unit in ("", "s"))
+    bare, unit = (record(scalars([1.0] * 3, kind="recorded", unit=unit)) for unit in ("", "s"))
     assert (
         "it was a bare number, lower is better, in the baseline, and is s, lower" in only(compared(unit, bare)).reason
     )
@@ -233,9 +235,9 @@ def test_a_value_without_a_unit_is_called_a_bare_number() -> None:
 
 
 def test_another_unit_or_direction_of_a_recorded_value_is_incomparable() -> None:
-    now, then = few([1.0] * 3, kind="recorded", unit="1/s"), few([1.0] * 3, kind="recorded", unit="s")
+    now, then = scalars([1.0] * 3, kind="recorded", unit="1/s"), scalars([1.0] * 3, kind="recorded", unit="s")
     assert only(compared(record(now), record(then))).verdict == "incomparable"
-    turned = few([1.0] * 3, kind="recorded", unit="s", better="higher")
+    turned = scalars([1.0] * 3, kind="recorded", unit="s", better="higher")
     assert only(compared(record(turned), record(then))).verdict == "incomparable"
 
 
@@ -466,7 +468,7 @@ def test_what_could_not_be_judged_counts_only_alone(beside) -> None:
 
 
 def test_a_metric_that_the_baseline_lacks_is_new_and_the_rest_is_compared() -> None:
-    found = compared(record(SAME, few([1.0] * 3)), record(SAME))
+    found = compared(record(SAME, scalars([1.0] * 3)), record(SAME))
     assert found.changes[1] == Change(
         metric="peak_memory", verdict="new", unit="MiB", candidate=1.0, reason="the baseline does not have this metric"
     )
@@ -474,7 +476,7 @@ def test_a_metric_that_the_baseline_lacks_is_new_and_the_rest_is_compared() -> N
 
 
 def test_a_metric_that_is_gone_is_incomparable_so_that_its_gate_does_not_look_open() -> None:
-    boxes = few([2.0] * 3, kind="recorded", better="higher")
+    boxes = scalars([2.0] * 3, kind="recorded", better="higher")
     found = compared(record(SAME), record(SAME, boxes))
     reason = "the baseline has this metric, this run does not"
     assert (found.verdict, found.reason) == ("incomparable", f"boxes: {reason}")
@@ -485,8 +487,8 @@ def test_a_metric_that_is_gone_is_incomparable_so_that_its_gate_does_not_look_op
 
 @pytest.mark.parametrize("name", sorted(TOLD_ONLY))
 def test_what_is_only_told_is_neither_compared_nor_missed(name) -> None:
-    told: Measurement = few([1.0] * 3, name=name)
-    assert len(compared(record(SAME, told), record(SAME, few([9.0] * 3, name=name))).changes) == 1
+    told: Measurement = scalars([1.0] * 3, name=name)
+    assert len(compared(record(SAME, told), record(SAME, scalars([9.0] * 3, name=name))).changes) == 1
     assert compared(record(SAME), record(SAME, told)).verdict == "within_noise"
 
 

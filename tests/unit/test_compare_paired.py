@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from rule_samples import ANCHOR, few, record, round_of, timed
+from rule_samples import ANCHOR, record, round_of, scalars, timed
 
 from pytest_devperf.compare.noise import Noise, noise, recommended
 from pytest_devperf.compare.paired import ROUNDS_EACH, alike, differences, judge_paired, turns
@@ -165,7 +165,7 @@ def test_quiet_repetitions_recommend_the_tolerance_there_is() -> None:
 
 
 def test_all_that_repetitions_show_is_told() -> None:
-    boxes = [record(few([value] * 3, kind="recorded")) for value in (100.0, 104.0, 102.0)]
+    boxes = [record(scalars([value] * 3, kind="recorded")) for value in (100.0, 104.0, 102.0)]
     assert noise(boxes, Policy(tolerance={"boxes": 0.03})) == (
         Noise(
             metric="boxes",
@@ -245,7 +245,7 @@ def test_the_anchor_is_used_where_it_is_the_same_throughout() -> None:
 
 
 def test_every_metric_that_was_measured_twice_is_summed_up() -> None:
-    both = record(timed([1e6] * 3), few([10.0] * 3))
+    both = record(timed([1e6] * 3), scalars([10.0] * 3))
     assert [each.metric for each in noise([both, both, record(timed([1e6] * 3), outcome="failed")], POLICY)] == [
         "latency",
         "peak_memory",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rule_samples import few, record, timed, with_rows
+from rule_samples import record, scalars, timed, with_rows
 
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.sweep import Ranked, rank
@@ -44,7 +44,7 @@ def test_each_configuration_is_told_in_the_unit_of_its_metric() -> None:
 
 def test_where_higher_is_better_the_highest_comes_first() -> None:
     sweep = rank(
-        [record(few([boxes] * 3, kind="recorded", better="higher"), id=f"t[{boxes:g}]") for boxes in (8.0, 12.0)]
+        [record(scalars([boxes] * 3, kind="recorded", better="higher"), id=f"t[{boxes:g}]") for boxes in (8.0, 12.0)]
     )
     assert [(each.id, each.robust, each.unit, each.beyond_pct) for each in sweep.ranked] == [
         ("t[12]", 12.0, "boxes", 0.0),
@@ -54,7 +54,7 @@ def test_where_higher_is_better_the_highest_comes_first() -> None:
 
 
 def test_the_main_metric_is_ranked_and_without_one_the_first_that_is_compared() -> None:
-    told, boxes = few([1.0] * 3, name=next(iter(TOLD_ONLY))), few([2.0] * 3, kind="recorded")
+    told, boxes = scalars([1.0] * 3, name=next(iter(TOLD_ONLY))), scalars([2.0] * 3, kind="recorded")
     main = rank([record(boxes, timed([1e6] * 3), id="a"), record(boxes, timed([2e6] * 3), id="b")])
     assert {each.metric for each in main.ranked} == {"latency"}
     first = rank([record(told, boxes, id="a"), record(told, boxes, id="b")])
@@ -64,7 +64,7 @@ def test_the_main_metric_is_ranked_and_without_one_the_first_that_is_compared() 
 @pytest.mark.parametrize(
     ("odd", "reason"),
     [
-        (record(few([1.0] * 3, kind="recorded"), id="odd"), "its metric is boxes, not latency"),
+        (record(scalars([1.0] * 3, kind="recorded"), id="odd"), "its metric is boxes, not latency"),
         (record(id="odd"), "nothing was measured"),
         (record(with_rows(timed([1e6]), [[0.0], [0.0]]), id="odd"), "it holds a sample that is"),
     ],
@@ -86,7 +86,7 @@ def test_spread_and_clock_of_either_side_widen_the_bound(wide, which) -> None:
 
 
 def test_values_that_have_no_logarithm_are_ranked_as_they_are() -> None:
-    sweep = rank([record(few([value] * 3, kind="recorded"), id=f"t[{value:g}]") for value in (-5.0, -2.0)])
+    sweep = rank([record(scalars([value] * 3, kind="recorded"), id=f"t[{value:g}]") for value in (-5.0, -2.0)])
     assert sweep.winner == "t[-5]"
 
 

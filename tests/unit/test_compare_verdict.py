@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from rule_samples import ANCHOR, baseline, few, only, record, round_of, timed, with_rows
+from rule_samples import ANCHOR, baseline, only, record, round_of, scalars, timed, with_rows
 
 from pytest_devperf.compare.bound import early_bound_ns
 from pytest_devperf.compare.compare import compare
@@ -356,63 +356,65 @@ def test_the_baselines_anchor_is_the_median_over_its_runs() -> None:
 
 
 def test_a_load_has_a_tolerance_of_its_own() -> None:
-    before = few([1e6, 1.01e6, 1.02e6], kind="start")
-    assert judged(few([1.3e6] * 3, kind="start", again=[1.3e6] * 3), before).verdict == "within_noise"
-    assert judged(few([1.5e6] * 3, kind="start", again=[1.5e6] * 3), before).verdict == "regressed"
+    before = scalars([1e6, 1.01e6, 1.02e6], kind="start")
+    assert judged(scalars([1.3e6] * 3, kind="start", again=[1.3e6] * 3), before).verdict == "within_noise"
+    assert judged(scalars([1.5e6] * 3, kind="start", again=[1.5e6] * 3), before).verdict == "regressed"
 
 
 def test_memory_may_grow_by_one_mebibyte_whatever_its_size() -> None:
-    before = few([10.0, 10.0, 10.1])
-    within = judged(few([10.9] * 3, again=[10.9] * 3), before)
+    before = scalars([10.0, 10.0, 10.1])
+    within = judged(scalars([10.9] * 3, again=[10.9] * 3), before)
     assert (within.verdict, within.decided_by, within.threshold) == ("within_noise", "tolerance", 1.0)
-    assert judged(few([11.2] * 3, again=[11.2] * 3), before).verdict == "regressed"
+    assert judged(scalars([11.2] * 3, again=[11.2] * 3), before).verdict == "regressed"
 
 
 def test_few_values_are_judged_by_their_median_and_their_iqr() -> None:
-    before = few([100.0, 110.0, 130.0])
-    found = judged(few([112.0, 118.0, 124.0]), before)
+    before = scalars([100.0, 110.0, 130.0])
+    found = judged(scalars([112.0, 118.0, 124.0]), before)
     assert (found.baseline, found.candidate, found.iqr_baseline) == (110.0, 118.0, 15.0)
     assert found.verdict == "within_noise"
 
 
 @pytest.mark.parametrize(("now", "then"), [([1e9] * 2, [1e6] * 3), ([1e9] * 3, [1e6] * 2)])
 def test_fewer_than_three_values_on_a_side_are_shown_only(now, then) -> None:
-    found = judged(few(now, kind="start"), few(then, kind="start"))
+    found = judged(scalars(now, kind="start"), scalars(then, kind="start"))
     assert (found.verdict, found.candidate) == ("inconclusive", 1000.0)
     assert "too few values" in found.reason
 
 
 def test_recorded_values_are_compared_exactly() -> None:
-    before = few([12.0] * 3, kind="recorded")
-    assert judged(few([12.0] * 3, kind="recorded"), before).verdict == "within_noise"
-    assert judged(few([13.0] * 3, kind="recorded", again=[13.0] * 3), before).verdict == "regressed"
+    before = scalars([12.0] * 3, kind="recorded")
+    assert judged(scalars([12.0] * 3, kind="recorded"), before).verdict == "within_noise"
+    assert judged(scalars([13.0] * 3, kind="recorded", again=[13.0] * 3), before).verdict == "regressed"
     tolerant = Policy(tolerance={"boxes": 0.1})
-    assert judged(few([13.0] * 3, kind="recorded"), before, policy=tolerant).verdict == "within_noise"
+    assert judged(scalars([13.0] * 3, kind="recorded"), before, policy=tolerant).verdict == "within_noise"
 
 
 def test_of_recorded_values_that_vary_the_range_is_noise() -> None:
-    before = few([1.0], kind="recorded", samples=((10.0, 14.0),) * 3, process=(0, 1, 2))
-    found = judged(few([14.0] * 3, kind="recorded"), before)
+    before = scalars([1.0], kind="recorded", samples=((10.0, 14.0),) * 3, process=(0, 1, 2))
+    found = judged(scalars([14.0] * 3, kind="recorded"), before)
     assert (found.verdict, found.baseline, found.threshold) == ("within_noise", 12.0, 4.0)
 
 
 def test_the_sign_is_turned_where_higher_is_better() -> None:
-    before = few([100.0] * 3, kind="recorded", better="higher")
-    assert judged(few([90.0] * 3, kind="recorded", better="higher", again=[90.0] * 3), before).verdict == "regressed"
-    assert judged(few([110.0] * 3, kind="recorded", better="higher"), before).verdict == "improved"
+    before = scalars([100.0] * 3, kind="recorded", better="higher")
+    assert (
+        judged(scalars([90.0] * 3, kind="recorded", better="higher", again=[90.0] * 3), before).verdict == "regressed"
+    )
+    assert judged(scalars([110.0] * 3, kind="recorded", better="higher"), before).verdict == "improved"
 
 
 def test_the_gap_of_what_is_better_higher_is_that_of_the_highest() -> None:
     fields = {"kind": "recorded", "better": "higher"}
-    before = few([50.0, 99.0, 100.0], **fields)
-    worse = judged(few([60.0] * 3, again=[60.0] * 3, **fields), before, policy=Policy(tolerance={"*": 0.02}))
+    before = scalars([50.0, 99.0, 100.0], **fields)
+    worse = judged(scalars([60.0] * 3, again=[60.0] * 3, **fields), before, policy=Policy(tolerance={"*": 0.02}))
     assert worse.iqr_baseline == 25.0
     assert worse.verdict == "regressed"  # three times the gap is 3, the change 39
 
 
 def test_zero_and_negative_recorded_values_have_no_logarithm_and_are_judged_all_the_same() -> None:
-    before = few([-2.0, -2.0, -2.0], kind="recorded")
-    assert judged(few([0.0] * 3, kind="recorded", again=[0.0] * 3), before).verdict == "regressed"
+    before = scalars([-2.0, -2.0, -2.0], kind="recorded")
+    assert judged(scalars([0.0] * 3, kind="recorded", again=[0.0] * 3), before).verdict == "regressed"
 
 
 # -- edges ------------------------------------------------------------------------------------------
@@ -454,13 +456,13 @@ def test_samples_that_are_no_durations_are_incomparable(value, side) -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_values_that_are_no_numbers_are_incomparable(value) -> None:
-    broken = replace(few([1.0, 1.0, 1.0]), samples=((1.0,), (value,), (1.0,)))
-    assert judged(broken, few([1.0, 1.0, 1.0])).verdict == "incomparable"
-    assert judged(few([1.0, 1.0, 1.0]), broken).verdict == "incomparable"
+    broken = replace(scalars([1.0, 1.0, 1.0]), samples=((1.0,), (value,), (1.0,)))
+    assert judged(broken, scalars([1.0, 1.0, 1.0])).verdict == "incomparable"
+    assert judged(scalars([1.0, 1.0, 1.0]), broken).verdict == "incomparable"
 
 
 def test_a_baseline_of_zero_is_incomparable() -> None:
-    found = judged(few([1.0] * 3, kind="recorded"), few([0.0] * 3, kind="recorded"))
+    found = judged(scalars([1.0] * 3, kind="recorded"), scalars([0.0] * 3, kind="recorded"))
     assert (found.verdict, found.delta_pct) == ("incomparable", None)
 
 
@@ -554,7 +556,7 @@ def test_a_confirmation_at_its_early_bound_is_not_found_again(now, then) -> None
 
 
 def test_what_cannot_be_judged_is_told_with_the_value_it_has() -> None:
-    boxes = few([0.0] * 3, kind="recorded", better="higher")
+    boxes = scalars([0.0] * 3, kind="recorded", better="higher")
     assert judged(replace(boxes, robust=3.0), boxes) == Change(
         metric="boxes",
         verdict="incomparable",

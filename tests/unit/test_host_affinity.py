@@ -9,7 +9,7 @@ import pytest
 
 from pytest_devperf.errors import UsageError
 from pytest_devperf.sensor.cpus import read_clusters
-from pytest_devperf.target.host.affinity import hold_to_cpus
+from pytest_devperf.targets.host.affinity import hold_to_cpus
 
 pytestmark = pytest.mark.skipif(
     not hasattr(psutil.Process(), "cpu_affinity"), reason="this system cannot bind a process"

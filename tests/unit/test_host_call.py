@@ -15,15 +15,15 @@ import pytest
 from pytest_devperf.case.workload import App, Call
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.clock import SystemClock
-from pytest_devperf.target.device import Device
-from pytest_devperf.target.host.anchor import anchor_identity
-from pytest_devperf.target.host.burst import BurstShape, format_burst
-from pytest_devperf.target.host.call import AwaitedCallRunner
-from pytest_devperf.target.host.host import HostTarget
-from pytest_devperf.target.host.meter import parse_waited_ns
-from pytest_devperf.target.host.tick import tick_ns
-from pytest_devperf.target.target import Answering, Looping, Ticking, Witnessing
+from pytest_devperf.targets.clock import SystemClock
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.host.anchor import anchor_identity
+from pytest_devperf.targets.host.burst import BurstShape, format_burst
+from pytest_devperf.targets.host.call import AwaitedCallRunner
+from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.host.meter import parse_waited_ns
+from pytest_devperf.targets.host.tick import tick_ns
+from pytest_devperf.targets.protocol import Answering, ContextReporting, Looping, Ticking
 
 
 class Clock:
@@ -312,7 +312,7 @@ def stream_of(clock: Clock, *steps: int) -> Any:
 def test_a_stream_is_timed_to_its_first_item_per_item_and_to_its_end(target, clock):
     with target.start(Call(function=stream_of(clock, 100, 10, 20, 6), shape="stream"), 0) as runner:
         samples = runner.run(2, 1)
-        also = runner.witness().also
+        also = runner.round_context().also
         result = runner.result()
 
     assert list(samples) == [136, 136]
@@ -323,7 +323,7 @@ def test_a_stream_is_timed_to_its_first_item_per_item_and_to_its_end(target, clo
 def test_a_stream_of_one_item_has_no_time_per_item(target, clock):
     with target.start(Call(function=stream_of(clock, 100, 5), shape="stream"), 0) as runner:
         runner.run(1, 1)
-        assert set(runner.witness().also) == {"first_item"}
+        assert set(runner.round_context().also) == {"first_item"}
 
 
 def test_a_stream_without_items_is_an_error_of_the_case(target):
@@ -343,7 +343,7 @@ def test_an_asynchronous_stream_is_timed_alike(target, clock):
 
     with target.start(Call(function=items, shape="stream"), 0) as runner:
         assert list(runner.run(2, 1)) == [130, 130]
-        assert runner.witness().also == {"first_item": (100, 100), "per_item": (15.0, 15.0)}
+        assert runner.round_context().also == {"first_item": (100, 100), "per_item": (15.0, 15.0)}
         assert runner.result() == [100, 10, 20]
 
 
@@ -353,15 +353,15 @@ def test_the_witness_tells_cpu_time_wall_time_and_waiting():
 
     with target.start(Call(function=sum, args=(range(100_000),)), 0) as runner:
         samples = runner.run(3, 1)
-        assert isinstance(runner, Witnessing)
-        witness = runner.witness()
+        assert isinstance(runner, ContextReporting)
+        round_context = runner.round_context()
 
-    assert witness.wall_ns is not None
-    assert witness.wall_ns >= sum(samples)
-    assert witness.cpu_ns is not None
-    assert witness.cpu_ns > 0
-    assert witness.waited_ns is None or witness.waited_ns >= 0
-    assert not witness.slept
+    assert round_context.wall_ns is not None
+    assert round_context.wall_ns >= sum(samples)
+    assert round_context.cpu_ns is not None
+    assert round_context.cpu_ns > 0
+    assert round_context.waited_ns is None or round_context.waited_ns >= 0
+    assert not round_context.slept
 
 
 def test_a_runner_tells_its_step_and_hands_its_result_over(target):
@@ -382,7 +382,7 @@ def test_a_clock_that_stands_still_while_a_call_takes_long_fails_its_case(target
     monkeypatch.setattr(SystemClock, "now_ns", staticmethod(lambda: next(seconds) * 10**9))
     with target.start(Call(function=int), 0) as runner:
         runner.run(1, 1)
-        monkeypatch.setattr("pytest_devperf.target.host.loop.STILL_NS", 3 * 10**9)
+        monkeypatch.setattr("pytest_devperf.targets.host.loop.STILL_NS", 3 * 10**9)
         with pytest.raises(CaseError, match=r"the session's clock stood still while int ran for 4 s"):
             runner.run(1, 1)
 

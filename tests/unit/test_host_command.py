@@ -15,11 +15,11 @@ from waiting import has_ended, until
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.target.clock import SystemClock
-from pytest_devperf.target.device import Device
-from pytest_devperf.target.host.child import held_interrupts
-from pytest_devperf.target.host.host import HostTarget
-from pytest_devperf.target.target import Looping, SelfWarming
+from pytest_devperf.targets.clock import SystemClock
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.host.child import held_interrupts
+from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.protocol import Looping, SelfWarming
 
 TARGET = HostTarget(device=Device(kind="host"), clock=SystemClock(), look=lambda: Context(at_ns=0))
 
@@ -66,14 +66,18 @@ def test_everything_a_program_prints_arrives():
 
     with TARGET.start(command, 0) as runner:
         samples = runner.run(2, 1)
-        witness = runner.witness()
+        round_context = runner.round_context()
         load_ns = runner.load_ns
 
     assert list(samples) == [10, 12.5]
     assert load_ns == 7000
-    assert witness.also == {"decode": (3,)}
-    assert witness.values == {"boxes": (12, "1/s", "higher"), "size": (5, "B", "lower"), "load": (7000, "ns", "lower")}
-    assert witness.cpu_ns > 1_000_000
+    assert round_context.also == {"decode": (3,)}
+    assert round_context.values == {
+        "boxes": (12, "1/s", "higher"),
+        "size": (5, "B", "lower"),
+        "load": (7000, "ns", "lower"),
+    }
+    assert round_context.cpu_ns > 1_000_000
 
 
 def test_a_function_may_read_the_output():
@@ -109,7 +113,7 @@ def test_several_benchmarks_keep_their_names_and_the_first_stands_for_the_run():
 
     with TARGET.start(command, 0) as runner:
         assert list(runner.run(1, 1)) == [1]
-        assert runner.witness().also == {"a": (1,), "b": (2,)}
+        assert runner.round_context().also == {"a": (1,), "b": (2,)}
 
 
 def test_pushed_files_lie_beside_the_program_and_are_its_own(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_devperf.target.host.identity import linux_names, parse_cpuinfo, parse_dmi, read_device, salted, whole_gib
+from pytest_devperf.targets.host.identity import linux_names, parse_cpuinfo, parse_dmi, read_device, salted, whole_gib
 
 
 def test_the_same_machine_has_the_same_fingerprint_each_time() -> None:

@@ -12,9 +12,9 @@ from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.loop import Around, enough, run_start, tidy
-from pytest_devperf.measure.round import Round, Share, Stretch
+from pytest_devperf.measure.round import Round, StartPlan, StartResult
 from pytest_devperf.measure.warmup import seen_step
-from pytest_devperf.target.target import Memory, Witness
+from pytest_devperf.targets.protocol import Memory, RoundContext
 
 
 @dataclass
@@ -81,9 +81,9 @@ class Tool(Device):
 class Watched(Device):
     """A runner that can tell what its burst was like."""
 
-    seen: Witness = field(default_factory=Witness)
+    seen: RoundContext = field(default_factory=RoundContext)
 
-    def witness(self) -> Witness:
+    def round_context(self) -> RoundContext:
         return self.seen
 
 
@@ -93,7 +93,7 @@ class WatchedTool(Tool, Watched):
 
 
 PLAN = Plan(warmup=3)
-SHARE = Share(process=0, rounds=4, total_rounds=12, processes=3, iterations=30, inner_loops=1)
+SHARE = StartPlan(process=0, rounds=4, total_rounds=12, processes=3, iterations=30, inner_loops=1)
 
 
 def steady(call_ns: float) -> Callable[[int], float]:
@@ -107,23 +107,28 @@ def series(*values: float) -> Callable[[int], float]:
 
 def test_a_start_warms_up_unrecorded_and_takes_its_share_of_rounds() -> None:
     device = Device(steady(1_000_000))
-    stretch = run_start(device, SHARE, PLAN, Tape())
+    start_result = run_start(device, SHARE, PLAN, Tape())
     assert device.calls == [(3, 1), "anchor", (30, 1), "anchor", (30, 1), "anchor", (30, 1), "anchor", (30, 1)]
-    assert [len(taken.samples_ns) for taken in stretch.rounds] == [30] * 4
-    assert (stretch.stop, stretch.total_rounds, stretch.iterations, stretch.inner_loops) == ("done", 12, 30, 1)
+    assert [len(taken.samples_ns) for taken in start_result.rounds] == [30] * 4
+    assert (start_result.stop, start_result.total_rounds, start_result.iterations, start_result.inner_loops) == (
+        "done",
+        12,
+        30,
+        1,
+    )
 
 
 def test_the_anchor_is_the_median_of_three_before_and_three_after_a_discarded_one() -> None:
     device = Device(steady(1_000_000), anchors=[10, 11, 12, 999, 13, 14, 15])
-    stretch = run_start(device, replace(SHARE, rounds=1), PLAN, Tape())
-    assert stretch.rounds[0].anchor_ns == 12.5
+    start_result = run_start(device, replace(SHARE, rounds=1), PLAN, Tape())
+    assert start_result.rounds[0].anchor_ns == 12.5
     assert device.calls == [(3, 1), *["anchor"] * 3, (30, 1), *["anchor"] * 4]
 
 
 def test_without_an_anchor_none_is_recorded() -> None:
     device = Device(steady(1_000_000), anchors=[10] * 7)
-    stretch = run_start(device, replace(SHARE, rounds=1), PLAN, Tape(), Around(use_anchor=False))
-    assert stretch.rounds[0].anchor_ns is None
+    start_result = run_start(device, replace(SHARE, rounds=1), PLAN, Tape(), Around(use_anchor=False))
+    assert start_result.rounds[0].anchor_ns is None
     assert "anchor" not in device.calls
 
 
@@ -135,12 +140,12 @@ def test_it_rests_between_rounds_and_not_before_the_first() -> None:
 
 def test_each_round_is_told_as_it_is_kept() -> None:
     told = []
-    stretch = run_start(Device(steady(1_000_000)), SHARE, PLAN, Tape(), Around(on_round=told.append))
-    assert tuple(told) == stretch.rounds
+    start_result = run_start(Device(steady(1_000_000)), SHARE, PLAN, Tape(), Around(on_round=told.append))
+    assert tuple(told) == start_result.rounds
 
 
 def test_a_rounds_witness_is_kept_with_it() -> None:
-    seen = Witness(
+    seen = RoundContext(
         cpu_ns=5,
         wall_ns=7,
         waited_ns=1,
@@ -166,36 +171,36 @@ def test_a_rounds_witness_is_kept_with_it() -> None:
 
 
 def test_a_pass_that_is_certain_ends_the_rounds_after_the_third() -> None:
-    stretch = run_start(Device(steady(1_000_000)), replace(SHARE, bound_ns=1_000_000), PLAN, Tape())
-    assert (len(stretch.rounds), stretch.stop) == (3, "early-pass")
+    start_result = run_start(Device(steady(1_000_000)), replace(SHARE, bound_ns=1_000_000), PLAN, Tape())
+    assert (len(start_result.rounds), start_result.stop) == (3, "early-pass")
 
 
 def test_rounds_of_earlier_starts_count_towards_an_early_pass() -> None:
-    share = replace(SHARE, process=1, earlier_ns=(2e6, 2e6), bound_ns=1.5e6)
-    stretch = run_start(Device(steady(1_000_000)), share, PLAN, Tape())
-    assert (len(stretch.rounds), stretch.stop) == (1, "early-pass")
+    start_plan = replace(SHARE, process=1, earlier_ns=(2e6, 2e6), bound_ns=1.5e6)
+    start_result = run_start(Device(steady(1_000_000)), start_plan, PLAN, Tape())
+    assert (len(start_result.rounds), start_result.stop) == (1, "early-pass")
 
 
 def test_a_start_that_earlier_rounds_made_needless_measures_nothing() -> None:
     device = Device(steady(1_000_000))
-    stretch = run_start(device, replace(SHARE, process=1, earlier_ns=(2e6, 1e6, 2e6), bound_ns=1e6), PLAN, Tape())
-    assert (stretch.rounds, stretch.stop, device.calls) == ((), "early-pass", [])
+    start_result = run_start(device, replace(SHARE, process=1, earlier_ns=(2e6, 1e6, 2e6), bound_ns=1e6), PLAN, Tape())
+    assert (start_result.rounds, start_result.stop, device.calls) == ((), "early-pass", [])
 
 
 def test_a_start_that_measures_nothing_hands_on_what_was_planned() -> None:
     device = CoarseDevice(steady(1e6), tick_ns=50.0)
     for loops, kept in ((7, 7), (None, 1)):
-        share = replace(SHARE, rounds=0, inner_loops=loops)
-        assert run_start(device, share, PLAN, Tape()) == Stretch(
+        start_plan = replace(SHARE, rounds=0, inner_loops=loops)
+        assert run_start(device, start_plan, PLAN, Tape()) == StartResult(
             rounds=(), iterations=30, inner_loops=kept, total_rounds=12, tick_ns=50.0, stop="done"
         )
 
 
 def test_convergence_of_earlier_rounds_makes_a_start_needless_only_where_it_may_end_the_metric() -> None:
-    share = replace(SHARE, process=1, earlier_ns=(1e6,) * 5)
-    assert run_start(Device(steady(1e6)), replace(share, converge=True), PLAN, Tape()).stop == "converged"
-    stretch = run_start(Device(steady(1e6)), share, PLAN, Tape())
-    assert (len(stretch.rounds), stretch.stop) == (4, "done")
+    start_plan = replace(SHARE, process=1, earlier_ns=(1e6,) * 5)
+    assert run_start(Device(steady(1e6)), replace(start_plan, converge=True), PLAN, Tape()).stop == "converged"
+    start_result = run_start(Device(steady(1e6)), start_plan, PLAN, Tape())
+    assert (len(start_result.rounds), start_result.stop) == (4, "done")
 
 
 @pytest.mark.parametrize("anchors", [[10, 11, 12, 999, 13, 14, None], [10, 0], [10, -1], [10, 11, 12, 999, 0]])
@@ -210,20 +215,20 @@ def test_an_anchor_of_a_nanosecond_is_one() -> None:
 
 
 def test_a_fail_never_ends_the_rounds_early() -> None:
-    stretch = run_start(Device(steady(9_000_000)), replace(SHARE, bound_ns=1e6), PLAN, Tape())
-    assert (len(stretch.rounds), stretch.stop) == (4, "done")
+    start_result = run_start(Device(steady(9_000_000)), replace(SHARE, bound_ns=1e6), PLAN, Tape())
+    assert (len(start_result.rounds), start_result.stop) == (4, "done")
 
 
 def test_convergence_ends_the_rounds_once_the_fewest_are_done() -> None:
-    share = replace(SHARE, rounds=12, converge=True)
-    stretch = run_start(Device(steady(1_000_000)), share, PLAN, Tape())
-    assert (len(stretch.rounds), stretch.stop) == (PLAN.min_rounds, "converged")
+    start_plan = replace(SHARE, rounds=12, converge=True)
+    start_result = run_start(Device(steady(1_000_000)), start_plan, PLAN, Tape())
+    assert (len(start_result.rounds), start_result.stop) == (PLAN.min_rounds, "converged")
 
 
 def test_restless_rounds_do_not_converge() -> None:
     device = Device(lambda burst: 1e6 if burst % 2 else 2e6)
-    stretch = run_start(device, replace(SHARE, rounds=12, converge=True), PLAN, Tape())
-    assert (len(stretch.rounds), stretch.stop) == (12, "done")
+    start_result = run_start(device, replace(SHARE, rounds=12, converge=True), PLAN, Tape())
+    assert (len(start_result.rounds), start_result.stop) == (12, "done")
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 0.0, -5.0])
@@ -239,10 +244,10 @@ def test_no_samples_are_refused() -> None:
 
 def test_an_iteration_takes_at_least_a_thousand_steps_of_the_clock() -> None:
     device = CoarseDevice(steady(250.0), tick_ns=1000.0)
-    stretch = run_start(device, replace(SHARE, inner_loops=None), PLAN, Tape())
-    assert stretch.inner_loops == 5_000
-    assert stretch.tick_ns == 1000.0
-    assert stretch.rounds[0].samples_ns[0] == 250.0
+    start_result = run_start(device, replace(SHARE, inner_loops=None), PLAN, Tape())
+    assert start_result.inner_loops == 5_000
+    assert start_result.tick_ns == 1000.0
+    assert start_result.rounds[0].samples_ns[0] == 250.0
 
 
 def test_two_runs_of_the_same_code_agree_on_inner_loops() -> None:
@@ -282,11 +287,11 @@ def test_batches_grow_no_further_than_needed(call_ns: float, loops: int) -> None
 
 
 def test_rounds_of_few_samples_pass_early_only_when_there_are_enough_of_them() -> None:
-    share = replace(SHARE, rounds=12, bound_ns=1e6)
+    start_plan = replace(SHARE, rounds=12, bound_ns=1e6)
     one_each = Device(steady(1e6))
     one_each.run = lambda _iterations, _loops: [1e6]  # type: ignore[method-assign]  # a tool that prints an average
-    assert len(run_start(one_each, share, PLAN, Tape()).rounds) == 5
-    later = replace(share, process=1, earlier_ns=(1e6,) * 4, width=1)
+    assert len(run_start(one_each, start_plan, PLAN, Tape()).rounds) == 5
+    later = replace(start_plan, process=1, earlier_ns=(1e6,) * 4, width=1)
     assert len(run_start(one_each, later, PLAN, Tape()).rounds) == 1
     assert len(run_start(one_each, replace(later, earlier_ns=(1e6,) * 5), PLAN, Tape()).rounds) == 0
 
@@ -294,8 +299,8 @@ def test_rounds_of_few_samples_pass_early_only_when_there_are_enough_of_them() -
 def test_a_slow_tool_that_prints_an_average_gets_enough_rounds_to_be_judged() -> None:
     tool = Tool(steady(30e9))
     tool.run = lambda _iterations, _loops: [30e9]  # type: ignore[method-assign]  # as above
-    stretch = run_start(tool, replace(SHARE, rounds=12, processes=1), PLAN, Tape())
-    assert stretch.total_rounds == 5
+    start_result = run_start(tool, replace(SHARE, rounds=12, processes=1), PLAN, Tape())
+    assert start_result.total_rounds == 5
 
 
 @dataclass
@@ -317,17 +322,17 @@ class Quantised(Device):
     ("call_ns", "loops"), [(300_000.0, 500), (1_700_000.0, 100), (40.0, 5 * 10**6), (200_000_000.0, 1)]
 )
 def test_a_step_that_the_samples_show_makes_batches_as_one_that_is_told(call_ns: float, loops: int) -> None:
-    stretch = run_start(
+    start_result = run_start(
         Quantised(steady(call_ns)), replace(SHARE, inner_loops=None, rounds=1), replace(PLAN, max_time=1e9), Tape()
     )
-    assert stretch.inner_loops == loops
-    assert stretch.rounds[0].samples_ns[0] == pytest.approx(call_ns, rel=0.02)
+    assert start_result.inner_loops == loops
+    assert start_result.rounds[0].samples_ns[0] == pytest.approx(call_ns, rel=0.02)
 
 
 def test_a_clock_of_single_nanoseconds_makes_no_batches_of_what_is_long() -> None:
     noisy = series(*[1_000_123.0, 1_050_456.0, 1_200_789.0, 1_000_124.0] * 3)
-    stretch = run_start(Device(noisy), replace(SHARE, inner_loops=None), PLAN, Tape())
-    assert stretch.inner_loops == 1
+    start_result = run_start(Device(noisy), replace(SHARE, inner_loops=None), PLAN, Tape())
+    assert start_result.inner_loops == 1
 
 
 @given(st.lists(st.integers(1, 10**5), min_size=2).filter(lambda each: len(set(each)) > 1), st.integers(1, 10**9))
@@ -359,32 +364,32 @@ def test_a_step_that_is_not_known_is_no_step(tick_ns: float | None) -> None:
 
 def test_a_tool_that_warms_itself_is_told_and_not_calibrated() -> None:
     tool = Tool(steady(1e6))
-    stretch = run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape())
-    assert (tool.warmed, stretch.inner_loops) == ([3], 1)
+    start_result = run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape())
+    assert (tool.warmed, start_result.inner_loops) == ([3], 1)
     assert [call for call in tool.calls if call != "anchor"] == [(30, 1)] * 4
 
 
 def test_a_slow_tool_keeps_its_iterations_and_gets_fewer_rounds() -> None:
-    stretch = run_start(Tool(steady(0.5e9)), replace(SHARE, inner_loops=None), PLAN, Tape())
-    assert (stretch.total_rounds, len(stretch.rounds), stretch.iterations) == (4, 2, 30)
+    start_result = run_start(Tool(steady(0.5e9)), replace(SHARE, inner_loops=None), PLAN, Tape())
+    assert (start_result.total_rounds, len(start_result.rounds), start_result.iterations) == (4, 2, 30)
 
 
 def test_the_wall_time_of_a_tool_and_the_rest_count_for_its_budget() -> None:
-    tool = WatchedTool(steady(1e6), seen=Witness(wall_ns=8_000_000_000))
+    tool = WatchedTool(steady(1e6), seen=RoundContext(wall_ns=8_000_000_000))
     assert run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape()).total_rounds == 7
     assert run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape(), Around(rest_s=2.0)).total_rounds == 6
 
 
 def test_a_tool_that_is_too_slow_gets_its_fewest_rounds() -> None:
-    tool = WatchedTool(steady(1e6), seen=Witness(wall_ns=40_000_000_000))
+    tool = WatchedTool(steady(1e6), seen=RoundContext(wall_ns=40_000_000_000))
     assert run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape()).total_rounds == 3
     assert run_start(tool, replace(SHARE, inner_loops=None, total_rounds=2), PLAN, Tape()).total_rounds == 2
 
 
 def test_later_starts_of_a_tool_keep_to_what_the_first_decided() -> None:
-    tool = WatchedTool(steady(1e6), seen=Witness(wall_ns=40_000_000_000))
-    stretch = run_start(tool, replace(SHARE, process=1, earlier_ns=(1e6,)), PLAN, Tape())
-    assert (len(stretch.rounds), stretch.total_rounds, stretch.iterations) == (4, 12, 30)
+    tool = WatchedTool(steady(1e6), seen=RoundContext(wall_ns=40_000_000_000))
+    start_result = run_start(tool, replace(SHARE, process=1, earlier_ns=(1e6,)), PLAN, Tape())
+    assert (len(start_result.rounds), start_result.total_rounds, start_result.iterations) == (4, 12, 30)
 
 
 def test_rests_are_part_of_the_budget() -> None:
@@ -392,35 +397,38 @@ def test_rests_are_part_of_the_budget() -> None:
 
 
 def test_a_slow_workload_gets_fewer_iterations_first() -> None:
-    stretch = run_start(Device(steady(0.5e9)), SHARE, PLAN, Tape())
-    assert (stretch.total_rounds, stretch.iterations) == (12, 9)
-    assert len(stretch.rounds) == 4
+    start_result = run_start(Device(steady(0.5e9)), SHARE, PLAN, Tape())
+    assert (start_result.total_rounds, start_result.iterations) == (12, 9)
+    assert len(start_result.rounds) == 4
 
 
 def test_a_slower_one_gets_fewer_rounds_then() -> None:
-    stretch = run_start(Device(steady(1.5e9)), SHARE, PLAN, Tape())
-    assert (stretch.total_rounds, stretch.iterations) == (6, 5)
-    assert len(stretch.rounds) == 2
+    start_result = run_start(Device(steady(1.5e9)), SHARE, PLAN, Tape())
+    assert (start_result.total_rounds, start_result.iterations) == (6, 5)
+    assert len(start_result.rounds) == 2
 
 
 def test_one_that_cannot_do_even_that_says_what_it_needs() -> None:
     device = Device(steady(4e9))
-    stretch = run_start(device, SHARE, PLAN, Tape())
-    assert (stretch.stop, stretch.rounds, stretch.needs_s) == ("too-slow", (), 96.0)
+    start_result = run_start(device, SHARE, PLAN, Tape())
+    assert (start_result.stop, start_result.rounds, start_result.needs_s) == ("too-slow", (), 96.0)
     again = run_start(device, SHARE, replace(PLAN, max_time=96.0), Tape())
     assert (again.stop, again.total_rounds, again.iterations) == ("done", 3, 5)
 
 
 def test_fewer_rounds_than_process_starts_are_taken_by_the_first_of_them() -> None:
-    share = replace(SHARE, rounds=2, processes=6)
-    stretch = run_start(Device(steady(1.4e9)), share, PLAN, Tape())
-    assert (stretch.total_rounds, len(stretch.rounds)) == (4, 1)
+    start_plan = replace(SHARE, rounds=2, processes=6)
+    start_result = run_start(Device(steady(1.4e9)), start_plan, PLAN, Tape())
+    assert (start_result.total_rounds, len(start_result.rounds)) == (4, 1)
 
 
 def test_a_start_that_only_calibrates_takes_no_more_rounds_because_the_budget_is_short() -> None:
-    share = replace(SHARE, rounds=1, total_rounds=60, processes=12)
-    stretch = run_start(Device(steady(0.3e9)), share, PLAN, Tape())
-    assert (stretch.total_rounds, len(stretch.rounds)) == (32, 1)  # 32 rounds are three for the first of 12 starts
+    start_plan = replace(SHARE, rounds=1, total_rounds=60, processes=12)
+    start_result = run_start(Device(steady(0.3e9)), start_plan, PLAN, Tape())
+    assert (start_result.total_rounds, len(start_result.rounds)) == (
+        32,
+        1,
+    )  # 32 rounds are three for the first of 12 starts
 
 
 def test_the_cost_of_loads_is_part_of_the_budget() -> None:
@@ -429,20 +437,20 @@ def test_the_cost_of_loads_is_part_of_the_budget() -> None:
 
 
 def test_an_untimed_setup_is_part_of_the_budget() -> None:
-    device = Watched(steady(1e6), seen=Witness(wall_ns=3_000_000_000))
+    device = Watched(steady(1e6), seen=RoundContext(wall_ns=3_000_000_000))
     assert run_start(device, SHARE, PLAN, Tape()).iterations == 4 + 1  # a second each, so the fewest
 
 
 def test_code_that_became_far_slower_than_its_baseline_is_measured_all_the_same() -> None:
-    share = replace(SHARE, iterations=30, fixed=True, bound_ns=1e8)
-    stretch = run_start(Device(steady(2e9)), share, PLAN, Tape())
-    assert (stretch.stop, stretch.total_rounds, stretch.iterations) == ("done", 3, 30)
+    start_plan = replace(SHARE, iterations=30, fixed=True, bound_ns=1e8)
+    start_result = run_start(Device(steady(2e9)), start_plan, PLAN, Tape())
+    assert (start_result.stop, start_result.total_rounds, start_result.iterations) == ("done", 3, 30)
 
 
 def test_later_starts_keep_to_what_the_first_decided() -> None:
-    share = replace(SHARE, process=1, rounds=2, total_rounds=6, iterations=5, earlier_ns=(1e6,) * 2, fixed=True)
-    stretch = run_start(Device(steady(4e9)), share, PLAN, Tape())
-    assert (len(stretch.rounds), stretch.total_rounds, stretch.iterations) == (2, 6, 5)
+    start_plan = replace(SHARE, process=1, rounds=2, total_rounds=6, iterations=5, earlier_ns=(1e6,) * 2, fixed=True)
+    start_result = run_start(Device(steady(4e9)), start_plan, PLAN, Tape())
+    assert (len(start_result.rounds), start_result.total_rounds, start_result.iterations) == (2, 6, 5)
 
 
 def test_a_worthless_round_is_taken_again_at_most_twice() -> None:
@@ -452,10 +460,10 @@ def test_a_worthless_round_is_taken_again_at_most_twice() -> None:
         asked.append(taken.samples_ns[0])
         return taken.samples_ns[0] > 1e6
 
-    stretch = run_start(
+    start_result = run_start(
         Device(series(2e6, 1e6, 3e6, 3e6, 3e6)), replace(SHARE, rounds=2), PLAN, Tape(), Around(redo=hot)
     )
-    assert [taken.samples_ns[0] for taken in stretch.rounds] == [1e6, 3e6]
+    assert [taken.samples_ns[0] for taken in start_result.rounds] == [1e6, 3e6]
     assert asked == [2e6, 1e6, 3e6, 3e6]
 
 
@@ -501,5 +509,5 @@ def test_rounds_after_an_early_pass_never_raise_the_minimum_above_its_bound(medi
 
 
 def test_the_medians_that_stop_a_start_are_those_of_its_samples() -> None:
-    stretch = run_start(Device(series(3e6, 2e6, 1.4e6, 1e6)), replace(SHARE, bound_ns=1.5e6), PLAN, Tape())
-    assert [stats.median(taken.samples_ns) for taken in stretch.rounds] == [3e6, 2e6, 1.4e6]
+    start_result = run_start(Device(series(3e6, 2e6, 1.4e6, 1e6)), replace(SHARE, bound_ns=1.5e6), PLAN, Tape())
+    assert [stats.median(taken.samples_ns) for taken in start_result.rounds] == [3e6, 2e6, 1.4e6]

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.compare.paired import turns
 from pytest_devperf.measure.loop import Around
-from pytest_devperf.measure.round import Share
+from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.measure.turns import Sides, run_turns
-from pytest_devperf.target.target import Witness
+from pytest_devperf.targets.protocol import RoundContext
 
 
 class StillClock:
@@ -51,14 +51,14 @@ class Tool(Steady):
         pass
 
 
-SHARE = Share(process=0, rounds=4, total_rounds=24, processes=6, iterations=10)
+SHARE = StartPlan(process=0, rounds=4, total_rounds=24, processes=6, iterations=10)
 
 
 class Watched(Steady):
     """A workload whose untimed setup takes 0.2 s."""
 
-    def witness(self) -> Witness:
-        return Witness(wall_ns=round(self.iterations * (self.call_ns + 2e8)))
+    def round_context(self) -> RoundContext:
+        return RoundContext(wall_ns=round(self.iterations * (self.call_ns + 2e8)))
 
     def run(self, iterations: int, inner_loops: int) -> list[float]:
         self.iterations = iterations
@@ -71,11 +71,11 @@ class Blind(Steady):
     tick_ns = None
 
 
-def take(kind=Steady, *, old_ns=1e6, new_ns=2e6, share=SHARE, from_ns=0, **how):
+def take(kind=Steady, *, old_ns=1e6, new_ns=2e6, start_plan=SHARE, from_ns=0, **how):
     clock, diary = StillClock(), []
     clock.ns = from_ns
     sides = Sides(old=kind("A", old_ns, clock, diary), new=kind("B", new_ns, clock, diary))
-    old, new = run_turns(sides, share, Plan(), clock, order=turns(share.process), around=Around(**how))
+    old, new = run_turns(sides, start_plan, Plan(), clock, order=turns(start_plan.process), around=Around(**how))
     return old, new, diary, clock
 
 
@@ -125,13 +125,13 @@ def test_code_that_is_too_slow_for_the_budget_is_measured_all_the_same() -> None
 
 
 def test_given_iterations_and_those_of_tools_are_not_fitted() -> None:
-    fixed, _, _, _ = take(old_ns=2e9, new_ns=2e9, share=replace(SHARE, fixed=True))
+    fixed, _, _, _ = take(old_ns=2e9, new_ns=2e9, start_plan=replace(SHARE, fixed=True))
     tool, _, _, _ = take(Tool, old_ns=2e9, new_ns=2e9)
     assert fixed.iterations == tool.iterations == 10
 
 
 def test_what_each_side_gave_is_told_with_its_clock() -> None:
-    old, new, _, _ = take(share=replace(SHARE, inner_loops=3))
+    old, new, _, _ = take(start_plan=replace(SHARE, inner_loops=3))
     assert (old.tick_ns, new.tick_ns) == (50.0, 50.0)
     assert (old.stop, old.inner_loops, old.iterations, old.total_rounds) == ("done", 3, 10, 24)
     blind, _, _, _ = take(Blind)
@@ -151,7 +151,7 @@ def test_every_round_is_told_and_a_worthless_one_is_taken_again() -> None:
 
 
 def test_a_start_that_is_asked_for_fewer_rounds_skips_turns_and_goes_on() -> None:
-    old, new, diary, _ = take(share=replace(SHARE, rounds=1))
+    old, new, diary, _ = take(start_plan=replace(SHARE, rounds=1))
     assert (len(old.rounds), len(new.rounds)) == (1, 1)
     assert "".join(entry[0] for entry in diary if entry.endswith("10x1")) == "AB"
 
@@ -163,8 +163,8 @@ def test_a_clock_that_has_already_run_changes_nothing() -> None:
 
 
 def test_later_starts_take_the_plan_as_it_is() -> None:
-    share = Share(process=1, rounds=2, total_rounds=8, processes=4, iterations=5, inner_loops=3, fixed=True)
-    old, new, diary, _ = take(share=share)
+    start_plan = StartPlan(process=1, rounds=2, total_rounds=8, processes=4, iterations=5, inner_loops=3, fixed=True)
+    old, new, diary, _ = take(start_plan=start_plan)
     assert "".join(entry[0] for entry in diary if entry.endswith("5x3")) == "BAAB"
     assert (old.total_rounds, new.iterations, new.inner_loops) == (8, 5, 3)
 

@@ -6,15 +6,15 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_samples import few, round_of, timed
+from rule_samples import round_of, scalars, timed
 
 from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.measure.round import Round, Stretch
+from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import Metric, memory_metric, start_metric, time_metric
 from pytest_devperf.record.measurement import (
     derive,
-    few_measurement,
+    scalar_measurement,
     series,
     stable_of,
     time_measurement,
@@ -26,16 +26,16 @@ LATENCY = time_metric("latency")
 ROWS = st.lists(st.lists(st.integers(min_value=1, max_value=10**9), min_size=5, max_size=10), min_size=3, max_size=8)
 
 
-def stretch(process: int, *centres_ns: float, **fields) -> Stretch:
+def start_result(process: int, *centres_ns: float, **fields) -> StartResult:
     rounds = tuple(
         Round(process=process, samples_ns=round_of(centre, 200.0), cpu_ns=7, anchor_ns=5000.0) for centre in centres_ns
     )
     given_fields = {"iterations": 30, "inner_loops": 1, "total_rounds": 6, "tick_ns": 40.0, "stop": "done"}
-    return Stretch(rounds=rounds, **{**given_fields, **fields})
+    return StartResult(rounds=rounds, **{**given_fields, **fields})
 
 
 def test_the_rounds_of_all_starts_stand_in_order_with_their_start() -> None:
-    found = time_measurement(LATENCY, [stretch(0, 1e6, 1.1e6), stretch(1, 1.2e6), stretch(2)], main=True)
+    found = time_measurement(LATENCY, [start_result(0, 1e6, 1.1e6), start_result(1, 1.2e6), start_result(2)], main=True)
     assert found.process == (0, 0, 1)
     assert found.cpu_ns == (7, 7, 7)
     assert found.anchor_ns == (5000.0,) * 3
@@ -43,7 +43,7 @@ def test_the_rounds_of_all_starts_stand_in_order_with_their_start() -> None:
 
 
 def test_the_headline_is_the_lowest_round_median_and_the_iqr_is_that_within_rounds() -> None:
-    found = time_measurement(LATENCY, [stretch(0, 1e6, 1.1e6), stretch(1, 1.2e6)])
+    found = time_measurement(LATENCY, [start_result(0, 1e6, 1.1e6), start_result(1, 1.2e6)])
     assert found.robust == pytest.approx(1.0)
     assert found.iqr == pytest.approx(0.0002)
     assert found.iqr_within == found.iqr
@@ -53,40 +53,42 @@ def test_the_headline_is_the_lowest_round_median_and_the_iqr_is_that_within_roun
 
 
 def test_the_tick_is_that_of_one_call_or_the_smallest_step_between_samples() -> None:
-    looped = time_measurement(LATENCY, [stretch(0, 1e6, inner_loops=10)])
+    looped = time_measurement(LATENCY, [start_result(0, 1e6, inner_loops=10)])
     steps_ns = sorted(round_of(1e6, 200.0))
     assert looped.tick_ns == pytest.approx(max(4.0, steps_ns[1] - steps_ns[0]))
-    assert time_measurement(LATENCY, [stretch(0, 1e6, tick_ns=900.0)]).tick_ns == 900.0
+    assert time_measurement(LATENCY, [start_result(0, 1e6, tick_ns=900.0)]).tick_ns == 900.0
 
 
 def test_what_ended_the_rounds_is_told_from_any_start() -> None:
-    early = time_measurement(LATENCY, [stretch(0, 1e6), stretch(1, stop="early-pass")])
+    early = time_measurement(LATENCY, [start_result(0, 1e6), start_result(1, stop="early-pass")])
     assert early.stop == "early-pass"
-    slow = time_measurement(LATENCY, [stretch(0, stop="too-slow", needs_s=96.0)])
+    slow = time_measurement(LATENCY, [start_result(0, stop="too-slow", needs_s=96.0)])
     assert (slow.stop, slow.needs_s, slow.robust, slow.samples_ns, slow.summary) == ("too-slow", 96.0, None, (), None)
 
 
 def test_what_is_not_known_of_any_round_is_left_out() -> None:
-    bare = replace(stretch(0, 1e6), rounds=(Round(process=0, samples_ns=(1.0, 2.0)),))
+    bare = replace(start_result(0, 1e6), rounds=(Round(process=0, samples_ns=(1.0, 2.0)),))
     found = time_measurement(LATENCY, [bare])
     assert (found.cpu_ns, found.anchor_ns) == ((), ())
 
 
 def test_a_further_series_of_the_same_runs_is_a_metric_of_its_own() -> None:
     taken = Round(process=1, samples_ns=(3.0, 4.0), also={"first_item": (1.0, 2.0)})
-    found = time_measurement(time_metric("first_item"), series([replace(stretch(0), rounds=(taken,))], "first_item"))
+    found = time_measurement(
+        time_metric("first_item"), series([replace(start_result(0), rounds=(taken,))], "first_item")
+    )
     assert found.samples_ns == ((1.0, 2.0),)
     assert found.process == (1,)
 
 
 def test_loads_are_times_and_their_headline_is_the_median() -> None:
-    found = few_measurement(start_metric("load"), [[3e6], [1e6], [2e6]], [1, 2, 3])
+    found = scalar_measurement(start_metric("load"), [[3e6], [1e6], [2e6]], [1, 2, 3])
     assert found.samples_ns == ((3e6,), (1e6,), (2e6,))
     assert (found.robust, found.iqr, found.samples) == (2.0, 1.0, None)
 
 
 def test_memory_keeps_its_unit_and_what_it_stands_above() -> None:
-    found = few_measurement(memory_metric("peak_memory"), [[103.2], [103.2], [103.4]], [1, 2, 3], baseline=61.0)
+    found = scalar_measurement(memory_metric("peak_memory"), [[103.2], [103.2], [103.4]], [1, 2, 3], baseline=61.0)
     assert found.samples == ((103.2,), (103.2,), (103.4,))
     assert (found.robust, found.baseline, found.samples_ns) == (103.2, 61.0, None)
     assert found.iqr == pytest.approx(0.1)
@@ -94,13 +96,13 @@ def test_memory_keeps_its_unit_and_what_it_stands_above() -> None:
 
 def test_several_recorded_values_of_a_start_come_to_their_median_and_range() -> None:
     metric = Metric(name="boxes", unit="boxes", kind="recorded")
-    found = few_measurement(metric, [[10.0, 12.0, 20.0], [12.0, 12.0, 22.0], [11.0, 12.0, 21.0]], [0, 1, 2])
+    found = scalar_measurement(metric, [[10.0, 12.0, 20.0], [12.0, 12.0, 22.0], [11.0, 12.0, 21.0]], [0, 1, 2])
     assert (found.robust, found.iqr) == (12.0, 10.0)
 
 
 def test_the_second_look_lies_beside_the_first_and_changes_nothing_of_it() -> None:
-    first = time_measurement(LATENCY, [stretch(0, 1e6)])
-    both = with_confirmation(first, [stretch(3, 2e6), stretch(4, 3e6)])
+    first = time_measurement(LATENCY, [start_result(0, 1e6)])
+    both = with_confirmation(first, [start_result(3, 2e6), start_result(4, 3e6)])
     assert both.confirmation is not None
     assert both.confirmation.process == (3, 4)
     assert both.confirmation.anchor_ns == (5000.0, 5000.0)
@@ -109,10 +111,10 @@ def test_the_second_look_lies_beside_the_first_and_changes_nothing_of_it() -> No
 
 
 def test_the_second_look_at_few_values_is_kept_in_their_unit() -> None:
-    memory = with_confirmation(few([1.0, 2.0, 3.0]), [[4.0], [5.0]], [3, 4])
+    memory = with_confirmation(scalars([1.0, 2.0, 3.0]), [[4.0], [5.0]], [3, 4])
     assert memory.confirmation is not None
     assert (memory.confirmation.samples, memory.confirmation.samples_ns) == (((4.0,), (5.0,)), None)
-    load = with_confirmation(few([1.0, 2.0, 3.0], kind="start"), [[4.0]], [3])
+    load = with_confirmation(scalars([1.0, 2.0, 3.0], kind="start"), [[4.0]], [3])
     assert load.confirmation is not None
     assert load.confirmation.samples_ns == ((4.0,),)
 
@@ -120,7 +122,7 @@ def test_the_second_look_at_few_values_is_kept_in_their_unit() -> None:
 @given(ROWS)
 def test_every_summary_can_be_derived_again_from_the_samples(rows) -> None:
     found = derive(
-        few([1.0]).__class__(
+        scalars([1.0]).__class__(
             name="latency", unit="ms", process=tuple(range(len(rows))), samples_ns=tuple(map(tuple, rows))
         )
     )
@@ -158,5 +160,5 @@ def test_stability_speaks_of_the_round_medians() -> None:
 
 
 def test_nothing_is_said_of_the_stability_of_no_rounds() -> None:
-    assert stable_of(time_measurement(LATENCY, [stretch(0)]), Plan()) is None
-    assert stable_of(few([1.0, 2.0, 3.0]), Plan()) is None
+    assert stable_of(time_measurement(LATENCY, [start_result(0)]), Plan()) is None
+    assert stable_of(scalars([1.0, 2.0, 3.0]), Plan()) is None

@@ -14,11 +14,11 @@ from model_files import onnx, pack, pte, shared_signatures, tflite
 
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError
-from pytest_devperf.target.executorch_file import backends_of, parse_executorch, read_executorch
-from pytest_devperf.target.litert_file import parse_litert, read_litert
-from pytest_devperf.target.method import feed_methods
-from pytest_devperf.target.model_file import weights_beside
-from pytest_devperf.target.onnx_file import Slot, model_sha256, parse_schema, read_schema
+from pytest_devperf.model_file.content import weights_beside
+from pytest_devperf.model_file.executorch import backends_of, parse_executorch, read_executorch
+from pytest_devperf.model_file.litert import parse_litert, read_litert
+from pytest_devperf.model_file.method import feed_methods
+from pytest_devperf.model_file.onnx import Slot, model_sha256, parse_schema, read_schema
 
 
 def test_a_model_without_signatures_has_its_main_subgraph_as_forward():

@@ -56,7 +56,7 @@ def test_a_saved_run_comes_back(store):
 
 
 def test_a_store_that_is_not_there_yet_is_empty(store):
-    assert store.shelves() == ()
+    assert store.label_summaries() == ()
     assert store.runs(FINGERPRINT, "main") == ()
     assert not store.path.exists()
 
@@ -82,7 +82,10 @@ def test_devices_and_labels_are_kept_apart_and_listed(store):
     store.save(a_run("other"))
     store.save(a_run("main", device=PHONE))
 
-    found = [(shelf.device, shelf.label, shelf.runs, shelf.newest) for shelf in store.shelves()]
+    found = [
+        (label_summary.device, label_summary.label, label_summary.runs, label_summary.newest)
+        for label_summary in store.label_summaries()
+    ]
 
     assert found == [
         (PHONE, "main", 1, "2026-11-29T20:15:03Z"),
@@ -113,7 +116,7 @@ def test_a_hostile_label_stays_inside_and_comes_back(store, label, tmp_path):
     store.save(a_run(label))
 
     assert [run.label for run in store.runs(FINGERPRINT, label)] == [label]
-    assert [shelf.label for shelf in store.shelves()] == [label]
+    assert [label_summary.label for label_summary in store.label_summaries()] == [label]
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
     assert all(path.name.isascii() and len(path.name) < 100 for path in store.path.rglob("*"))
 
@@ -189,7 +192,7 @@ def test_a_damaged_label_does_not_stand_in_the_way_of_another(store):
 
     assert len(store.runs(FINGERPRINT, "sound")) == 1
     with pytest.raises(StoreError, match="damaged"):
-        store.shelves()
+        store.label_summaries()
 
 
 def test_stray_files_are_left_alone(store):
@@ -207,7 +210,7 @@ def test_stray_files_are_left_alone(store):
     (store.path / "__pycache__").mkdir()
 
     assert [run.id for run in store.runs(FINGERPRINT, "main")] == ["r1"]
-    assert [shelf.runs for shelf in store.shelves()] == [1]
+    assert [label_summary.runs for label_summary in store.label_summaries()] == [1]
 
 
 def test_an_unreadable_run_is_named(store):
@@ -438,7 +441,7 @@ def test_a_pipe_that_is_named_like_a_run_is_named_and_not_waited_for(store):
     path.unlink()
     os.mkfifo(path)
 
-    for look in (store.shelves, lambda: store.runs(FINGERPRINT, "main")):
+    for look in (store.label_summaries, lambda: store.runs(FINGERPRINT, "main")):
         with pytest.raises(StoreError, match=r"2026-11-29T20-15-03Z-\w+\.json is no regular file"):
             look()
 
@@ -462,7 +465,7 @@ def test_a_run_in_a_folder_of_another_name_is_named_rather_than_listed_and_not_f
     moved.rename(moved.with_name("elsewhere"))
 
     with pytest.raises(StoreError, match=r"elsewhere.* holds a run of another device or label"):
-        store.shelves()
+        store.label_summaries()
 
 
 class PlainStore:
@@ -478,8 +481,8 @@ class PlainStore:
         assert run.generation is not None
         return self._kept.save(run)
 
-    def shelves(self):
-        return self._kept.shelves()
+    def label_summaries(self):
+        return self._kept.label_summaries()
 
     def runs(self, fingerprint, label, *, newest=False):
         return self._kept.runs(fingerprint, label, newest=newest)

@@ -40,11 +40,13 @@ def test_a_saved_run_comes_back(store):
 
     assert store.save(run) == f"{store}/host-board-0123456789ab/main/2026-11-29T20-15-03Z-r1.json"
     assert store.runs(FINGERPRINT, "main") == (run,)
-    assert [(shelf.device, shelf.label, shelf.runs) for shelf in store.shelves()] == [(HOST, "main", 1)]
+    assert [
+        (label_summary.device, label_summary.label, label_summary.runs) for label_summary in store.label_summaries()
+    ] == [(HOST, "main", 1)]
 
 
 def test_a_store_that_is_not_there_yet_is_empty(store):
-    assert store.shelves() == ()
+    assert store.label_summaries() == ()
     assert store.runs(FINGERPRINT, "main") == ()
 
 
@@ -196,13 +198,13 @@ def test_what_killed_writers_left_goes_if_the_file_system_tells_its_age():
     fsspec.register_implementation("aged", Aged, clobber=True)
     store = RemoteStore("aged://bucket")
     store.save(a_run())
-    shelf = store.places(FINGERPRINT, "main")[0][:-1]
+    label_summary = store.places(FINGERPRINT, "main")[0][:-1]
     for name in (".devperf-00000001.tmp", ".devperf-00000002.tmp"):
-        store._system.pipe_file(store._at((*shelf, name)), b"{")
+        store._system.pipe_file(store._at((*label_summary, name)), b"{")
 
     store.save(a_run())
 
-    assert [name for name in store.files(shelf) if name.endswith(".tmp")] == [".devperf-00000002.tmp"]
+    assert [name for name in store.files(label_summary) if name.endswith(".tmp")] == [".devperf-00000002.tmp"]
 
 
 def test_a_protocol_that_nothing_installed_speaks_is_named():

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_devperf.errors import CaseError
-from pytest_devperf.target.wire import Begun, CaseReport, FinalReport, parse_body
+from pytest_devperf.targets.app.wire import Begun, CaseReport, FinalReport, parse_body
 
 GOOD = {
     "run": "r1",

@@ -11,8 +11,8 @@ import pytest
 
 from pytest_devperf.errors import TargetError
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.target.android.phone import AndroidTarget
-from pytest_devperf.target.android.setup import FOLDER_VARIABLE, Setup, set_up_simulated
+from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.setup import FOLDER_VARIABLE, Setup, set_up_simulated
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -82,7 +82,7 @@ def reach() -> Iterator[Callable[..., AndroidTarget]]:
 
     yield reach
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pytest_devperf.target.android.link.BACK_S", 0.0)
+        patch.setattr("pytest_devperf.targets.android.link.BACK_S", 0.0)
         for target in targets:
             with contextlib.suppress(TargetError):  # its phone may be gone on purpose
                 target.close()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_devperf.errors import CaseError
-from pytest_devperf.target.android.answers import Output, parse_answer
-from pytest_devperf.target.android.manifest import parse_output
+from pytest_devperf.targets.android.answers import Output, parse_answer
+from pytest_devperf.targets.android.manifest import parse_output
 
 numpy = pytest.importorskip("numpy")
 

@@ -12,12 +12,12 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.case.workload import WHOLE_TIME, Command
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.loop import run_start
-from pytest_devperf.measure.round import Share
+from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.target.android import script
-from pytest_devperf.target.android.command import CommandRunner
-from pytest_devperf.target.android.phone import AndroidTarget
-from pytest_devperf.target.target import Witnessing
+from pytest_devperf.targets.android import script
+from pytest_devperf.targets.android.command import CommandRunner
+from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.protocol import ContextReporting
 
 HOSTILE = [
     "a b",
@@ -160,12 +160,12 @@ def test_long_output_is_fetched_whole(target: AndroidTarget) -> None:
 def test_rounds_carry_what_surrounded_them(target: AndroidTarget, phone: SimPhone, setup: object) -> None:
     spin = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; echo 5; echo 6"
     with target.start(Command(argv=("sh", "-c", spin)), 0) as runner:
-        share = Share(process=0, rounds=2, total_rounds=2, processes=1, iterations=2)
-        stretch = run_start(runner, share, Plan(), phone.clock)
-        assert isinstance(runner, Witnessing)
+        start_plan = StartPlan(process=0, rounds=2, total_rounds=2, processes=1, iterations=2)
+        start_result = run_start(runner, start_plan, Plan(), phone.clock)
+        assert isinstance(runner, ContextReporting)
 
-    assert [each.samples_ns for each in stretch.rounds] == [(5, 6), (5, 6)]
-    assert all(each.anchor_ns and each.cpu_ns and each.throttled is False for each in stretch.rounds)
+    assert [each.samples_ns for each in start_result.rounds] == [(5, 6), (5, 6)]
+    assert all(each.anchor_ns and each.cpu_ns and each.throttled is False for each in start_result.rounds)
 
 
 def test_peak_memory_of_a_program_is_watched(target: AndroidTarget) -> None:
@@ -205,7 +205,7 @@ def test_a_whole_program_is_timed_where_it_runs_not_across_adb(target: AndroidTa
         runner.warm_up(3)
         samples = list(runner.run(30, 1))
         printed = runner.result()
-        wall_ns = runner.witness().wall_ns
+        wall_ns = runner.round_context().wall_ns
 
     assert len(samples) == 1
     assert 0 < samples[0] < wall_ns

@@ -15,15 +15,15 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, TargetError
 from pytest_devperf.measure.loop import run_start
-from pytest_devperf.measure.round import Share
+from pytest_devperf.measure.round import StartPlan
+from pytest_devperf.model_file.inputs import make_feed
+from pytest_devperf.model_file.onnx import read_schema
 from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
-from pytest_devperf.target.android.model import ModelRunner
-from pytest_devperf.target.android.phone import AndroidTarget
-from pytest_devperf.target.android.place import ROOT
-from pytest_devperf.target.android.setup import LIBRARY, RUNNER
-from pytest_devperf.target.feed import make_feed
-from pytest_devperf.target.onnx_file import read_schema
-from pytest_devperf.target.target import Answering, Describing, Ticking, Witnessing
+from pytest_devperf.targets.android.model import ModelRunner
+from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.place import ROOT
+from pytest_devperf.targets.android.setup import LIBRARY, RUNNER
+from pytest_devperf.targets.protocol import Answering, ContextReporting, Describing, Ticking
 
 numpy = pytest.importorskip("numpy")
 pytestmark = pytest.mark.usefixtures("setup")
@@ -46,8 +46,8 @@ def own(adb_server: AdbServer) -> Iterator[tuple[SimPhone, AndroidTarget]]:
         target.close()
 
 
-def share(rounds: int) -> Share:
-    return Share(process=0, rounds=rounds, total_rounds=rounds, processes=1, iterations=10)
+def start_plan(rounds: int) -> StartPlan:
+    return StartPlan(process=0, rounds=rounds, total_rounds=rounds, processes=1, iterations=10)
 
 
 def leftovers(target: AndroidTarget) -> str:
@@ -102,20 +102,20 @@ def test_a_phone_without_the_shell_protocol_runs_models_too(switch_on: SwitchOn,
 def test_a_process_start_is_measured_by_the_common_loop(target: AndroidTarget, model: Model, phone: SimPhone) -> None:
     with target.start(model, 0) as runner:
         assert isinstance(runner, Ticking)
-        stretch = run_start(runner, share(3), Plan(), phone.clock)
+        start_result = run_start(runner, start_plan(3), Plan(), phone.clock)
 
-    assert len(stretch.rounds) == 3
-    assert all(len(each.samples_ns) == 10 for each in stretch.rounds)
-    assert all(each.anchor_ns is not None and each.cpu_ns for each in stretch.rounds)
-    assert all(each.throttled is False and each.temp_c is not None for each in stretch.rounds)
-    assert stretch.tick_ns
+    assert len(start_result.rounds) == 3
+    assert all(len(each.samples_ns) == 10 for each in start_result.rounds)
+    assert all(each.anchor_ns is not None and each.cpu_ns for each in start_result.rounds)
+    assert all(each.throttled is False and each.temp_c is not None for each in start_result.rounds)
+    assert start_result.tick_ns
 
 
 def test_a_round_takes_three_round_trips_at_most(target: AndroidTarget, model: Model, phone: SimPhone) -> None:
     with target.start(model, 0) as runner:
-        run_start(runner, share(1), Plan(), phone.clock)
+        run_start(runner, start_plan(1), Plan(), phone.clock)
         before = phone.commands_run
-        run_start(runner, share(4), Plan(warmup=0), phone.clock)
+        run_start(runner, start_plan(4), Plan(warmup=0), phone.clock)
         after = phone.commands_run
 
     # The runner itself is asked over a stream that stays open: a look per round, and one for the probe, are commands.
@@ -125,12 +125,12 @@ def test_a_round_takes_three_round_trips_at_most(target: AndroidTarget, model: M
 def test_heat_during_a_round_is_told_with_it(own: tuple[SimPhone, AndroidTarget], model: Model) -> None:
     phone, target = own
     with target.start(model, 0) as runner:
-        assert isinstance(runner, Witnessing)
+        assert isinstance(runner, ContextReporting)
         runner.run(2, 1)
-        cool = runner.witness().throttled
+        cool = runner.round_context().throttled
         phone.advance(1800, load_cores=phone.personality.body.cores)
         runner.run(2, 1)
-        hot = runner.witness().throttled
+        hot = runner.round_context().throttled
         phone.advance(3600)
 
     assert (cool, hot) == (False, True)
@@ -251,7 +251,7 @@ def test_a_runner_that_is_killed_fails_its_case_with_a_clear_line(target: Androi
 
 
 def test_a_run_that_never_ends_is_ended(target: AndroidTarget, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_devperf.target.android.model.UNKNOWN_S", 1.0)
+    monkeypatch.setattr("pytest_devperf.targets.android.model.UNKNOWN_S", 1.0)
     with target.start(model, 0) as runner:
         assert isinstance(runner, ModelRunner)
         with pytest.raises(TargetError, match=r"gave no answer on Google Pixel 8 within 1 s and was ended"):
@@ -294,7 +294,7 @@ def test_a_full_phone_says_so(switch_on: SwitchOn, reach: Reach, model: Model) -
 def test_a_phone_that_dies_gives_one_clear_error(
     switch_on: SwitchOn, reach: Reach, model: Model, monkeypatch: pytest.MonkeyPatch, mishap: str
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 0.5)
+    monkeypatch.setattr("pytest_devperf.targets.android.link.BACK_S", 0.5)
     target = reach(switch_on(mishap=mishap))
 
     with pytest.raises(TargetError, match="stopped answering while"):
@@ -304,7 +304,7 @@ def test_a_phone_that_dies_gives_one_clear_error(
 def test_a_link_that_drops_and_comes_back_fails_the_case_it_broke_and_no_other(
     switch_on: SwitchOn, reach: Reach, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.target.android.link.BACK_S", 600.0)
+    monkeypatch.setattr("pytest_devperf.targets.android.link.BACK_S", 600.0)
     phone = switch_on()
     target = reach(phone)
     with target.start(model, 0) as runner:

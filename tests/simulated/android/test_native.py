@@ -16,13 +16,13 @@ from pytest_devperf.case.workload import Command, Model
 from pytest_devperf.cli import main
 from pytest_devperf.errors import CaseError, Unsupported, UsageError
 from pytest_devperf.measure.loop import run_start
-from pytest_devperf.measure.round import Share
+from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.target.android.gear import Gear
-from pytest_devperf.target.android.native import find_tool, store_tool
-from pytest_devperf.target.android.phone import AndroidTarget
-from pytest_devperf.target.android.setup import FOLDER_VARIABLE
-from pytest_devperf.target.target import SelfWarming
+from pytest_devperf.targets.android.gear import Gear
+from pytest_devperf.targets.android.native import find_tool, store_tool
+from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.setup import FOLDER_VARIABLE
+from pytest_devperf.targets.protocol import SelfWarming
 
 
 @pytest.fixture(scope="module")
@@ -203,14 +203,14 @@ def test_rounds_are_starts_of_the_tool_with_an_anchor_where_the_runner_is_set_up
 ):
     stored("executor_runner")
     monkeypatch.setattr(Gear, "setup", lambda _self: setup)
-    share = Share(process=0, rounds=3, total_rounds=3, processes=1, iterations=6)
+    start_plan = StartPlan(process=0, rounds=3, total_rounds=3, processes=1, iterations=6)
 
     with fresh.start(Model(path=adding), 0) as runner:
-        stretch = run_start(runner, share, Plan(warmup=1), fresh._clock)
+        start_result = run_start(runner, start_plan, Plan(warmup=1), fresh._clock)
 
-    assert [len(each.samples_ns) for each in stretch.rounds] == [6, 6, 6]
-    assert all(each.anchor_ns for each in stretch.rounds)
-    assert all(not each.values for each in stretch.rounds)
+    assert [len(each.samples_ns) for each in start_result.rounds] == [6, 6, 6]
+    assert all(each.anchor_ns for each in start_result.rounds)
+    assert all(not each.values for each in start_result.rounds)
 
 
 def test_what_is_not_set_up_names_the_command_that_does_it(stored, fresh, doubling, adding):

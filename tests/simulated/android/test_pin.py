@@ -17,11 +17,11 @@ from waiting import running
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.target.android.file_store import ROOT, STORE
-from pytest_devperf.target.android.journal import ON_PHONE
-from pytest_devperf.target.android.phone import AndroidTarget
-from pytest_devperf.target.android.place import Place
-from pytest_devperf.target.android.setup import FOLDER_VARIABLE
+from pytest_devperf.targets.android.file_store import ROOT, STORE
+from pytest_devperf.targets.android.journal import ON_PHONE
+from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.place import Place
+from pytest_devperf.targets.android.setup import FOLDER_VARIABLE
 
 SwitchOn = Callable[..., SimPhone]
 Reach = Callable[..., AndroidTarget]
@@ -108,7 +108,7 @@ def test_the_screen_setting_goes_back_to_what_it_was(switch_on: SwitchOn, reach:
     assert phone.state.settings[STAY_ON] == "7"
 
 
-IDENTITY = "pytest_devperf.target.android.identity"
+IDENTITY = "pytest_devperf.targets.android.identity"
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def real(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PROGRAM = """
 import sys, time
-from pytest_devperf.target.android.phone import AndroidTarget
+from pytest_devperf.targets.android.phone import AndroidTarget
 
 class Clock:
     now_ns = staticmethod(time.perf_counter_ns)
@@ -262,7 +262,7 @@ def test_a_session_of_another_computer_that_measures_now_is_left_alone(
 ) -> None:
     phone = switch_on()
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr("pytest_devperf.target.android.journal.this_host", lambda: "0123456789ab")
+        elsewhere.setattr("pytest_devperf.targets.android.journal.this_host", lambda: "0123456789ab")
         other = reach(phone, pin_clocks="on")
         other.open()
 
@@ -350,8 +350,8 @@ def test_a_phone_that_was_taken_over_meanwhile_is_not_measured_on(switch_on: Swi
 def test_a_screen_setting_that_cannot_be_read_is_left_alone(
     switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.target.android.restore.STAY_ON", "x; echo no such table")
-    monkeypatch.setattr("pytest_devperf.target.android.hold.STAY_ON", "x; echo no such table")
+    monkeypatch.setattr("pytest_devperf.targets.android.restore.STAY_ON", "x; echo no such table")
+    monkeypatch.setattr("pytest_devperf.targets.android.hold.STAY_ON", "x; echo no such table")
     phone = switch_on()
     target = reach(phone)
     target.open()

@@ -13,14 +13,14 @@ from pytest_devperf.sensor.battery import BatteryReading
 from pytest_devperf.sensor.clock import ClockReading
 from pytest_devperf.sensor.power import PowerReading
 from pytest_devperf.sensor.thermal import ThermalReading
-from pytest_devperf.target.android.adb import STATES, Attached, choose, demand
-from pytest_devperf.target.android.app import NOT_STARTED
-from pytest_devperf.target.android.extremes import Extremes
-from pytest_devperf.target.android.identity import hash_unit
-from pytest_devperf.target.android.journal import Changes, format_changes, mine, parse_changes
-from pytest_devperf.target.android.lease import Holder
-from pytest_devperf.target.android.limits import Limits, hold
-from pytest_devperf.target.android.look import (
+from pytest_devperf.targets.android.adb import STATES, Attached, choose, demand
+from pytest_devperf.targets.android.app import NOT_STARTED
+from pytest_devperf.targets.android.extremes import Extremes
+from pytest_devperf.targets.android.identity import hash_unit
+from pytest_devperf.targets.android.journal import Changes, format_changes, mine, parse_changes
+from pytest_devperf.targets.android.lease import Holder
+from pytest_devperf.targets.android.limits import Limits, hold
+from pytest_devperf.targets.android.look import (
     IDLE,
     SCRIPT,
     Seen,
@@ -31,10 +31,10 @@ from pytest_devperf.target.android.look import (
     start_of,
     throttles,
 )
-from pytest_devperf.target.android.open import NoUsablePhone, open_target
-from pytest_devperf.target.android.pin import judge_pin
-from pytest_devperf.target.android.script import parse_end
-from pytest_devperf.target.cpus import parse_cpus
+from pytest_devperf.targets.android.open import NoUsablePhone, open_target
+from pytest_devperf.targets.android.pin import judge_pin
+from pytest_devperf.targets.android.script import parse_end
+from pytest_devperf.targets.cpus import parse_cpus
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def phone(serial: str = "A1", state: str = "device", model: str = "Pixel_8") -> 
     "module", ["affinity", "script", "identity", "journal", "lease", "limits", "look", "place", "file_store"]
 )
 def test_examples_in_docstrings_hold(module: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"pytest_devperf.target.android.{module}"))
+    result = doctest.testmod(importlib.import_module(f"pytest_devperf.targets.android.{module}"))
 
     assert result.attempted > 0
     assert result.failed == 0
@@ -183,8 +183,8 @@ def test_every_other_state_says_what_to_do(state: str) -> None:
 
 @pytest.mark.parametrize("state", sorted(STATES))
 def test_auto_says_why_it_uses_no_phone_although_one_is_attached(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_devperf.target.android.open.may_find_phones", lambda _: True)
-    monkeypatch.setattr("pytest_devperf.target.android.open.list_attached", lambda _: (phone(state=state),))
+    monkeypatch.setattr("pytest_devperf.targets.android.open.may_find_phones", lambda _: True)
+    monkeypatch.setattr("pytest_devperf.targets.android.open.list_attached", lambda _: (phone(state=state),))
 
     with pytest.raises(NoUsablePhone, match="Pixel 8 "):
         open_target("auto")
@@ -194,8 +194,8 @@ def test_auto_says_that_the_adb_server_gives_no_list(monkeypatch: pytest.MonkeyP
     def fail(_: object) -> tuple[Attached, ...]:
         raise UsageError("the adb server cannot be asked for phones (protocol fault)", "see that `adb devices` works")
 
-    monkeypatch.setattr("pytest_devperf.target.android.open.may_find_phones", lambda _: True)
-    monkeypatch.setattr("pytest_devperf.target.android.open.list_attached", fail)
+    monkeypatch.setattr("pytest_devperf.targets.android.open.may_find_phones", lambda _: True)
+    monkeypatch.setattr("pytest_devperf.targets.android.open.list_attached", fail)
 
     with pytest.raises(NoUsablePhone, match="adb server cannot be asked"):
         open_target("auto")
@@ -205,8 +205,8 @@ def test_auto_says_that_the_adb_server_gives_no_list(monkeypatch: pytest.MonkeyP
 def test_auto_has_nothing_to_say_where_no_phone_is_attached(
     attached: tuple[Attached, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.target.android.open.may_find_phones", lambda _: True)
-    monkeypatch.setattr("pytest_devperf.target.android.open.list_attached", lambda _: attached)
+    monkeypatch.setattr("pytest_devperf.targets.android.open.may_find_phones", lambda _: True)
+    monkeypatch.setattr("pytest_devperf.targets.android.open.list_attached", lambda _: attached)
 
     assert open_target("auto") is None
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from pytest_devperf.case.workload import Model
-from pytest_devperf.target.android.manifest import format_manifest, raw_bytes
-from pytest_devperf.target.android.model import check
-from pytest_devperf.target.android.setup import LIBRARY, RUNNER, Setup
+from pytest_devperf.targets.android.manifest import format_manifest, raw_bytes
+from pytest_devperf.targets.android.model import check
+from pytest_devperf.targets.android.setup import LIBRARY, RUNNER, Setup
 
 numpy = pytest.importorskip("numpy")
 

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_devperf.cli import cooldown, setup_android
 from pytest_devperf.errors import Unsupported, UsageError
-from pytest_devperf.target.android.setup import (
+from pytest_devperf.targets.android.setup import (
     FOLDER_VARIABLE,
     LIBRARY,
     TRIPLES,
@@ -73,7 +73,7 @@ def test_a_runner_made_with_other_flags_is_made_again(
     home: Path, setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_up_android(library=setup.library, runner=setup.runner)
-    monkeypatch.setattr("pytest_devperf.target.android.setup.ANDROID_FLAGS", ("-Wl,-z,max-page-size=65536",))
+    monkeypatch.setattr("pytest_devperf.targets.android.setup.ANDROID_FLAGS", ("-Wl,-z,max-page-size=65536",))
 
     with pytest.raises(Unsupported, match="another version of devperf"):
         find_setup(ABI)

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_devperf.cli import main
 from pytest_devperf.simphone import AdbServer
-from pytest_devperf.target.clock import SystemClock
+from pytest_devperf.targets.clock import SystemClock
 
 
 @pytest.fixture(autouse=True)

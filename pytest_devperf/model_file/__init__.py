@@ -1,0 +1,1 @@
+"""Model files read without their runtimes: methods, shapes, and inputs for them."""

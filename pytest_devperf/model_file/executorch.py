@@ -1,0 +1,127 @@
+"""What a .pte file says about itself, read without any runtime.
+
+Source: the ExecuTorch project's `schema/program.fbs` and `scalar_type.fbs` (numbers of fields and types, the
+stamp `ET12`; earlier files bear another number behind `ET`).
+"""
+
+from __future__ import annotations
+
+from pytest_devperf.model_file.flatbuffer import Table, read_root
+from pytest_devperf.model_file.method import Method, read_methods
+from pytest_devperf.model_file.onnx import Slot
+
+STAMP = b"ET"
+
+ELEMENT_TYPES = {
+    0: "uint8",
+    1: "int8",
+    2: "int16",
+    3: "int32",
+    4: "int64",
+    5: "float16",
+    6: "float32",
+    7: "float64",
+    11: "bool",
+    15: "bfloat16",
+    27: "uint16",
+    28: "uint32",
+    29: "uint64",
+}
+"""`ScalarType`, in NumPy's names where NumPy has the type."""
+
+PLANS = 1
+"""Field of `Program`."""
+
+NAME, VALUES, INPUTS, OUTPUTS, DELEGATES = 0, 2, 3, 4, 7
+"""Fields of `ExecutionPlan`."""
+
+BACKEND = 0
+"""Field of `BackendDelegate`: which backend runs it."""
+
+KERNELS = "kernels"
+"""What runs a method that was not lowered to any backend."""
+
+KIND, VALUE = 0, 1
+"""Fields of `EValue`: which of the union's types, and the value."""
+
+TENSOR = 5
+"""Place of `Tensor` in the union `KernelTypes`, which begins at 1."""
+
+KINDS = ("none", "null", "int", "bool", "double", "tensor", "string", "list of int", "list of double", "list of bool")
+"""Names of the first types of that union; what follows are lists of tensors."""
+
+SCALAR_TYPE, SIZES, DIM_ORDER, DYNAMISM = 0, 2, 3, 8
+"""Fields of `Tensor`."""
+
+UNBOUND = 2
+"""`TensorShapeDynamism.DYNAMIC_UNBOUND`: the sizes that are written mean nothing."""
+
+
+def parse_executorch(data: bytes | memoryview) -> tuple[Method, ...]:
+    """Read the methods of a .pte file: its execution plans.
+
+    Sizes of dynamic tensors are their upper bounds, which is also what runners feed by default.
+
+    Raises:
+        ValueError: It is no such file.
+    """
+    program = read_root(data, STAMP)
+    return tuple(_method(place, plan) for place, plan in enumerate(program.tables(PLANS)))
+
+
+def read_executorch(path: str) -> tuple[Method, ...]:
+    """Read the methods of a file.
+
+    Raises:
+        CaseError: There is no such file, or it is no ExecuTorch program.
+    """
+    return read_methods(path, parse_executorch, kind="ExecuTorch program")
+
+
+def _method(place: int, plan: Table) -> Method:
+    values = plan.tables(VALUES)
+    inputs = plan.numbers(INPUTS, "i") or ()
+    outputs = plan.numbers(OUTPUTS, "i") or ()
+    if any(not 0 <= index < len(values) for index in (*inputs, *outputs)):
+        raise ValueError("an input or output names a value that is not there")
+    reasons = [why for number, index in enumerate(inputs) if (why := _unfit(number, values[index])) is not None]
+    return Method(
+        name=plan.text(NAME) or f"method {place}",
+        place=place,
+        inputs=tuple(_slot(f"input{number}", values[index]) for number, index in enumerate(inputs)),
+        outputs=tuple(_slot(f"output{number}", values[index]) for number, index in enumerate(outputs)),
+        input_places=inputs,
+        output_places=outputs,
+        backends=tuple(dict.fromkeys(each.text(BACKEND) for each in plan.tables(DELEGATES))),
+        reason=reasons[0] if reasons else None,
+    )
+
+
+def backends_of(methods: tuple[Method, ...]) -> str:
+    """Name the backends that methods were lowered to; `kernels` where there is none."""
+    return ",".join(dict.fromkeys(name for method in methods for name in method.backends)) or KERNELS
+
+
+def _slot(name: str, value: Table) -> Slot:
+    """Describe an input or output; a program gives them numbers, no names."""
+    kind = value.number(KIND, "B")
+    tensor = value.table(VALUE)
+    if kind != TENSOR or tensor is None:
+        return Slot(name=name, dtype=KINDS[kind] if kind < len(KINDS) else "list of tensors", shape=None)
+    element = tensor.number(SCALAR_TYPE, "b")
+    sizes: tuple[int | None, ...] = tensor.numbers(SIZES, "i") or ()
+    if tensor.number(DYNAMISM, "b") == UNBOUND:
+        sizes = (None,) * len(sizes)
+    return Slot(name=name, dtype=ELEMENT_TYPES.get(element, f"element type {element}"), shape=sizes)
+
+
+def _unfit(number: int, value: Table) -> str | None:
+    """Tell why an input cannot be fed."""
+    slot = _slot(f"input{number}", value)
+    if slot.shape is None:
+        return f"input {slot.name!r} is of type {slot.dtype}, and only tensors can be fed"
+    tensor = value.table(VALUE)
+    order = () if tensor is None else tensor.numbers(DIM_ORDER, "B") or ()
+    if list(order) != sorted(order):
+        return f"input {slot.name!r} lies in memory in the order {list(order)}, and only plain order is fed"
+    return None

@@ -1,0 +1,138 @@
+"""What a .tflite file says about itself, read without any runtime.
+
+Source: the LiteRT project's `schema.fbs` (numbers of fields and types, the stamp `TFL3`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_devperf.model_file.flatbuffer import Table, read_root
+from pytest_devperf.model_file.method import MAIN, Method, read_methods
+from pytest_devperf.model_file.onnx import Size, Slot
+from pytest_devperf.tool.reading import distinct
+
+STAMP = b"TFL3"
+
+ELEMENT_TYPES = [
+    "float32",
+    "float16",
+    "int32",
+    "uint8",
+    "int64",
+    "string",
+    "bool",
+    "int16",
+    "complex64",
+    "int8",
+    "float64",
+    "complex128",
+    "uint64",
+    "resource",
+    "variant",
+    "uint32",
+    "uint16",
+    "int4",
+    "bfloat16",
+    "int2",
+    "uint4",
+    "float8_e4m3fn",
+    "float8_e5m2",
+]
+"""`TensorType` in the schema's order, in NumPy's names where NumPy has the type."""
+
+SUBGRAPHS, SIGNATURES = 2, 7
+"""Fields of `Model`."""
+
+TENSORS, INPUTS, OUTPUTS = 0, 1, 2
+"""Fields of `SubGraph`."""
+
+SHAPE, TYPE, NAME, SIGNATURE_SHAPE, HAS_RANK = 0, 1, 3, 7, 8
+"""Fields of `Tensor`."""
+
+SIGNATURE_INPUTS, SIGNATURE_OUTPUTS, SIGNATURE_KEY, SIGNATURE_SUBGRAPH = 0, 1, 2, 4
+"""Fields of `SignatureDef`."""
+
+MAP_NAME, MAP_TENSOR = 0, 1
+"""Fields of `TensorMap`."""
+
+
+def parse_litert(data: bytes | memoryview) -> tuple[Method, ...]:
+    """Read the methods of a .tflite file: its signatures, or the main subgraph where it has none.
+
+    Raises:
+        ValueError: It is no such file.
+    """
+    model = read_root(data, STAMP)
+    subgraphs = model.tables(SUBGRAPHS)
+    if not subgraphs:
+        raise ValueError("it has no subgraph")
+    signatures = [_signature(table, subgraphs) for table in model.tables(SIGNATURES)]
+    return tuple(signatures) or (_main(subgraphs[0]),)
+
+
+def read_litert(path: str) -> tuple[Method, ...]:
+    """Read the methods of a file.
+
+    Raises:
+        CaseError: There is no such file, or it is no LiteRT model.
+    """
+    return read_methods(path, parse_litert, kind="LiteRT model")
+
+
+def _main(subgraph: Table) -> Method:
+    return _method(MAIN, 0, subgraph, {}, {})
+
+
+def _signature(table: Table, subgraphs: tuple[Table, ...]) -> Method:
+    place = table.number(SIGNATURE_SUBGRAPH, "I")
+    if place >= len(subgraphs):
+        raise ValueError("a signature names a subgraph that is not there")
+    called = [
+        {each.number(MAP_TENSOR, "I"): each.text(MAP_NAME) for each in table.tables(names)}
+        for names in (SIGNATURE_INPUTS, SIGNATURE_OUTPUTS)
+    ]
+    return _method(table.text(SIGNATURE_KEY) or MAIN, place, subgraphs[place], *called)
+
+
+def _method(
+    name: str, place: int, subgraph: Table, inputs_called: dict[int, str], outputs_called: dict[int, str]
+) -> Method:
+    """Read a method; its inputs stand in the subgraph's order, under the signature's names where it has some."""
+    tensors = subgraph.tables(TENSORS)
+    inputs = [index for index in subgraph.numbers(INPUTS, "i") or () if index >= 0]
+    outputs = [index for index in subgraph.numbers(OUTPUTS, "i") or () if index >= 0]
+    if any(index >= len(tensors) for index in (*inputs, *outputs)):
+        raise ValueError("an input or output names a tensor that is not there")
+    return Method(
+        name=name,
+        place=place,
+        inputs=_slots([(tensors[index], inputs_called.get(index)) for index in inputs]),
+        outputs=_slots([(tensors[index], outputs_called.get(index)) for index in outputs]),
+        input_places=tuple(inputs),
+        output_places=tuple(outputs),
+    )
+
+
+def _slots(tensors: Sequence[tuple[Table, str | None]]) -> tuple[Slot, ...]:
+    """Describe tensors under the names a signature gives them, else their own; stripped ones get a number."""
+    names = distinct(called or tensor.text(NAME) for tensor, called in tensors)
+    return tuple(_slot(name, tensor) for name, (tensor, _) in zip(names, tensors, strict=True))
+
+
+def _slot(name: str, tensor: Table) -> Slot:
+    kind = tensor.number(TYPE, "b")
+    return Slot(
+        name=name,
+        dtype=ELEMENT_TYPES[kind] if 0 <= kind < len(ELEMENT_TYPES) else f"element type {kind}",
+        shape=_shape(tensor),
+    )
+
+
+def _shape(tensor: Table) -> tuple[Size, ...]:
+    """Take the shape signature, which marks open dimensions by -1, before the shape, which has 1 in their place.
+
+    Without either the tensor is a scalar: exporters write no rank for one more often than they mean an unknown.
+    """
+    sizes = tensor.numbers(SIGNATURE_SHAPE, "i") or tensor.numbers(SHAPE, "i") or ()
+    return tuple(None if size < 0 else size for size in sizes)

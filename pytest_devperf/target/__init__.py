@@ -1,1 +1,0 @@
-"""Where a workload runs: this machine, a phone, or what a plugin answers."""

@@ -1,0 +1,246 @@
+"""An app on the phone that hosts its own cases: built, started, listened to, looked after, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from shlex import quote
+
+from pytest_devperf.case.workload import App
+from pytest_devperf.errors import CaseError, DevperfError
+from pytest_devperf.targets.android.link import Link, best_effort
+from pytest_devperf.targets.android.stream import Stream, Timeout
+from pytest_devperf.targets.app.collector import Collector
+from pytest_devperf.targets.app.launch import Launch
+from pytest_devperf.targets.app.wire import CaseReport, Task
+
+ID = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+")
+"""What an application id is made of. Source: developer.android.com, "Set the application ID"."""
+
+NOT_STARTED = re.compile(r"^\s*Error(:| type \d)", re.MULTILINE)
+"""What `am start` prints if it started nothing; old ones return 0 all the same. A name may hold the word, too.
+
+Source: AOSP ActivityManagerShellCommand.runStartActivity.
+"""
+
+END_LOOKS = 20
+"""Looks, a tenth of a second apart, until an app that was ended counts as still running."""
+
+APPEAR_S = 10
+"""How long an app may take to appear among the processes: a cold start with a slow class loader."""
+
+RESTARTS = 3
+"""Starts in a row after which nothing new came: an app that dies three times without a case will not recover."""
+
+LOG_LINES = 5
+"""Lines of the phone's log about an app that died: the exception and where it came from."""
+
+
+def host_app(app: App, task: Task, link: Link, *, build: bool, tell: Callable[[str], None]) -> Iterator[CaseReport]:
+    """Run an app once, and give each case's report as it comes.
+
+    Args:
+        app: The app.
+        task: What it is asked to do.
+        link: The phone.
+        build: Whether the app's `build` command runs first.
+        tell: Shows a sentence to the user.
+
+    Raises:
+        CaseError: The app is not there, or ended without a case that must come.
+        TargetError: The phone went away, or the app fell silent.
+    """
+    if not ID.fullmatch(app.id):
+        raise CaseError(f"{app.id!r} is no application id", "name it as its manifest does: com.example.bench")
+    with ExitStack() as stack:
+        collector = stack.enter_context(Collector(task))
+        environment = {
+            **app.environment,
+            **collector.environment,
+            "ANDROID_SERIAL": link.serial,
+            "ANDROID_ADB_SERVER_PORT": str(link.server_port),
+        }
+        if build and app.build is not None:
+            with Launch(app.build, environment=environment, cwd=app.cwd, what=f"the build of {app.id}") as built:
+                built.wait()
+        link.reverse(collector.port)
+        stack.callback(_quietly, lambda: link.end_reverse(collector.port))
+        started = _Started(app, link, collector, environment, stack, tell=tell)
+        if app.no_launch:
+            tell(by_hand(app, {**app.environment, **collector.environment}))
+        else:
+            stack.callback(_quietly, started.end)
+            started.start()
+        expected = app.cases if task.only is None else (task.only,)
+        wanted = [case for case in expected or () if case not in task.done]
+        yield from collector.reports(timeout_s=app.timeout_s, expected=wanted, watch=started.watch)
+
+
+class _Started:
+    """The app as it runs: started, looked after, started again where it died."""
+
+    def __init__(
+        self,
+        app: App,
+        link: Link,
+        collector: Collector,
+        environment: Mapping[str, str],
+        stack: ExitStack,
+        *,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._tell = tell
+        self._app = app
+        self._link = link
+        self._collector = collector
+        self._environment = environment
+        self._stack = stack
+        self._launch: Launch | None = None
+        self._alive: Stream | None = None
+        self._known = 0
+        self._in_vain = 0
+
+    def start(self) -> None:
+        """Start it, ending one that still runs.
+
+        Raises:
+            CaseError: It is not installed, or cannot be started.
+            TargetError: The phone went away.
+        """
+        app = self._app
+        if app.launch is not None:
+            launch = Launch(app.launch, environment=self._environment, cwd=app.cwd, what=f"the start of {app.id}")
+            self._launch = self._stack.enter_context(launch)
+        else:
+            extras = {**app.environment, **self._collector.environment}
+            done = self._link.script(start_script(self._activity(), extras), doing=f"starting {app.id}", again=False)
+            text = f"{done.output}\n{done.error_output}"
+            said = " ".join(text.split())
+            if done.returncode != 0 or NOT_STARTED.search(text):
+                raise CaseError(f"{app.id} cannot be started on {self._link.name}: {said[-200:]}", "start it by hand")
+        self._follow()
+
+    def watch(self) -> None:
+        """See that it lives and reaches us; start it again where it died.
+
+        Raises:
+            CaseError: It dies over and over.
+            TargetError: The phone went away.
+        """
+        if self._launch is not None:
+            self._launch.check()
+        if self._alive is None:
+            if self._app.no_launch:
+                self._link.reverse(self._collector.port)
+            return
+        try:
+            line = self._alive.read_line(time.monotonic() + 0.05)
+        except Timeout:
+            return
+        except (EOFError, OSError):
+            # The link dropped, and the way back with it.
+            self._alive.close()
+            self._link.reverse(self._collector.port)
+            self._follow()
+            return
+        if line.strip() == "gone":
+            self._again()
+
+    def end(self) -> None:
+        """End it, so that nothing of it runs beside what is measured next; say so if it does."""
+        app = self._app.id
+        done = self._link.script(end_script(app), doing=f"ending {app}")
+        if done.output.strip():
+            self._tell(f"{app} does not end on {self._link.name}: it runs beside what is measured next")
+
+    # -- below -----------------------------------------------------------------------------------
+
+    def _again(self) -> None:
+        """Start it again: it asks what is done, and goes on behind that."""
+        task = self._collector.tell_task()
+        known = len(task.done) + len(task.begun)
+        self._in_vain = self._in_vain + 1 if known == self._known else 1
+        self._known = known
+        # What was refused once is refused again: a wrong token, another run's id.
+        if self._in_vain >= RESTARTS or (self._collector.refusals and not known):
+            where = f" in case {task.begun[-1]!r}" if task.begun else ""
+            refused = (
+                f"; the last request was refused: {self._collector.refusals[-1]}" if self._collector.refusals else ""
+            )
+            raise CaseError(f"{self._app.id} died{where} on {self._link.name}{refused}", self._log() or "see its log")
+        self.start()
+
+    def _follow(self) -> None:
+        """Have the phone say when the app's process is gone; the loop costs it one `sleep` a second."""
+        self._alive = self._link.stream(watch_script(self._app.id), doing=f"looking after {self._app.id}")
+        self._stack.callback(self._alive.close)
+
+    def _activity(self) -> str:
+        app = self._app
+        done = self._link.script(
+            f"pm path {app.id}; cmd package resolve-activity --brief -c android.intent.category.LAUNCHER {app.id}",
+            doing=f"looking for {app.id}",
+        )
+        names = [line.strip() for line in done.output.splitlines() if line.strip().startswith(f"{app.id}/")]
+        if names:
+            return names[-1]
+        if not any(line.startswith("package:") for line in done.output.splitlines()):
+            raise CaseError(
+                f"{app.id} is not installed on {self._link.name}", "install it, or name the command with build=(...)"
+            )
+        raise CaseError(
+            f"{app.id} has no activity that a launcher shows", "name the command that starts it: launch=(...)"
+        )
+
+    def _log(self) -> str:
+        with best_effort():
+            done = self._link.script(
+                f"logcat -d -t 300 | grep -F -e {self._app.id} -e AndroidRuntime | tail -n {LOG_LINES}",
+                doing="reading its log",
+            )
+            return done.output.strip()
+        return ""
+
+
+def start_script(activity: str, extras: Mapping[str, str]) -> str:
+    r"""Write the command that starts an app with extras; a running one is ended first.
+
+    >>> start_script("com.example/.Main", {"KEY": "it's"})
+    'am start -S -n com.example/.Main --es KEY \'it\'"\'"\'s\''
+    """
+    words = " ".join(f"--es {quote(name)} {quote(value)}" for name, value in extras.items())
+    return f"am start -S -n {quote(activity)} {words}".rstrip()
+
+
+def end_script(app: str) -> str:
+    """Write the command that ends an app and prints its process id if it still runs."""
+    return (
+        f"am force-stop {app} >/dev/null\n"
+        f"n=0; while pidof {app} >/dev/null && [ $n -lt {END_LOOKS} ]; do sleep 0.1; n=$((n + 1)); done\n"
+        f"pidof {app}"
+    )
+
+
+def watch_script(app: str) -> str:
+    """Write the loop that says `gone` when an app's process is."""
+    return (
+        f'n=0; pid=; while [ -z "$pid" ] && [ $n -lt {APPEAR_S * 4} ]; do\n'
+        f'pid=$(pidof {app}); pid=${{pid%% *}}; n=$((n + 1)); [ -n "$pid" ] || sleep 0.25; done\n'
+        'if [ -n "$pid" ]; then while [ -d /proc/$pid ]; do sleep 1; done; fi\n'
+        "echo gone"
+    )
+
+
+def by_hand(app: App, environment: Mapping[str, str]) -> str:
+    """Tell how an app is started by hand, so that it reports to this run."""
+    extras = " ".join(f"--es {name} {quote(value)}" for name, value in environment.items())
+    return f"waiting for {app.id}: start it now with these, or: adb shell am start -S -n {app.id}/ACTIVITY {extras}"
+
+
+def _quietly(act: Callable[[], None]) -> None:
+    """Tidy up; where the phone is gone its reverse and its app are, too."""
+    with contextlib.suppress(DevperfError):
+        act()

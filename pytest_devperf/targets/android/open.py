@@ -1,0 +1,98 @@
+"""From what a user calls a phone to the phone as a target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_devperf.errors import UsageError
+from pytest_devperf.targets.android.adb import (
+    Attached,
+    choose,
+    demand,
+    find_named,
+    list_attached,
+    make_client,
+    may_find_phones,
+    serial_of_environment,
+    troubles,
+)
+from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.protocol import Clock
+
+
+class NoUsablePhone(UsageError):
+    """What stands in the way of every phone that `auto` might use: no error, as it has another device to go to."""
+
+
+def open_target(  # noqa: PLR0913 - as AndroidTarget
+    spec: str,
+    *,
+    server_port: int | None = None,
+    clock: Clock | None = None,
+    identity: str = "unit",
+    pin_clocks: str = "off",
+    affinity: str | None = None,
+    runner: Path | None = None,
+    library: Path | None = None,
+) -> AndroidTarget | None:
+    """Open the phone that a spec means.
+
+    Args:
+        spec: `auto` (whichever real phone is attached), `android` (the one that is attached), `android:SERIAL`.
+        server_port: Port of the adb server; None: the usual one.
+        clock: As for `AndroidTarget`, like all that follow.
+        identity: As there.
+        pin_clocks: As there.
+        affinity: As there.
+        runner: As there.
+        library: As there.
+
+    Returns:
+        None if the spec means no phone, and for `auto` if none is attached.
+
+    Raises:
+        NoUsablePhone: Phones are attached, or may be, and `auto` can use none of them.
+        UsageError: It is not there, cannot be used, or there are several.
+        TargetError: It went away.
+    """
+    kind, _, serial = spec.partition(":")
+    if kind not in {"auto", "android"} or (kind == "auto" and serial):
+        return None
+    if kind == "auto":
+        phone = _find(server_port)
+        if phone is None:
+            return None
+    else:
+        attached = list_attached(make_client(server_port))
+        phone = find_named(attached, serial) if serial else demand(attached)
+    target = AndroidTarget(
+        serial=phone.serial,
+        server_port=server_port,
+        clock=clock,
+        identity=identity,
+        pin_clocks=pin_clocks,
+        affinity=affinity,
+        runner=runner,
+        library=library,
+    )
+    return None if kind == "auto" and target.emulator else target
+
+
+def _find(server_port: int | None) -> Attached | None:
+    """Find the phone that `auto` uses; None if none is attached.
+
+    Raises:
+        NoUsablePhone: Something stands in its way.
+        UsageError: There are several.
+    """
+    if not may_find_phones(server_port):
+        return None
+    try:
+        attached = list_attached(make_client(server_port))
+        named = choose(attached, None) if serial_of_environment() is not None else None
+    except UsageError as error:
+        raise NoUsablePhone(error.what, error.next_step) from error
+    found = named or choose(attached, None)
+    if found is None and (reasons := troubles(attached)):
+        raise NoUsablePhone("; ".join(reasons))
+    return found

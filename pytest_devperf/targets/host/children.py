@@ -1,0 +1,115 @@
+"""The memory of processes that a measured process starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_devperf.sensor.memory import MemoryReader
+from pytest_devperf.targets.host import watch
+
+WATCHER = (sys.executable, "-I", "-S", watch.__file__)
+"""The program that watches: without the site's packages and whatever else makes an interpreter large."""
+
+ANSWER_S = 10.0
+"""How long it may take to start or to answer: a second on a loaded machine."""
+
+
+def read_descendants(pid: int) -> Sequence[int]:
+    """List the processes that a process started, and those that these started."""
+    import psutil
+
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """What the system counts of this process's children that have ended."""
+
+    used: tuple[float, ...]
+    """Counters that grow with every child."""
+    largest_bytes: int
+    """Size of the largest, or of this process when it started one, whichever is more."""
+
+
+def _read_ended() -> _Ended | None:
+    """Read what is counted of ended children; None on a system that counts nothing."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return _Ended((used.ru_utime, used.ru_stime, used.ru_minflt, used.ru_nvcsw), used.ru_maxrss * unit)
+
+
+class ChildrenMemory:
+    """The memory of a process's descendants; those that are there already do not count.
+
+    Args:
+        pid: Process id of the process, which itself does not count.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._old = frozenset(read_descendants(pid))
+        self.peak_bytes = 0
+        """Highest sum of the peaks of those alive in one look, or the largest one's."""
+        self.unseen = False
+        """Whether one started and ended between two looks."""
+
+    def size_bytes(self) -> int:
+        """Read the resident memory of those alive now."""
+        alive = [MemoryReader(pid) for pid in read_descendants(self._pid) if pid not in self._old]
+        size = sum(reader.look() or 0 for reader in alive)
+        self.peak_bytes = max(self.peak_bytes, sum(reader.peak_bytes() or 0 for reader in alive))
+        return size
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Watch them from outside while a workload runs."""
+        before = _read_ended()
+        watcher = self._start()
+        try:
+            yield
+        finally:
+            after = _read_ended()
+            seen = self._end(watcher)
+            self.size_bytes()
+        if before is None or after is None or before.used == after.used:
+            return
+        if after.largest_bytes > max(before.largest_bytes, MemoryReader(self._pid).peak_bytes() or 0):
+            self.peak_bytes = max(self.peak_bytes, after.largest_bytes)
+        elif not seen:
+            self.unseen = True
+
+    def _start(self) -> subprocess.Popen[str] | None:
+        """Start the watcher; None where the kernel does not list a process's children."""
+        if not Path(f"/proc/{self._pid}/task/{self._pid}/children").exists():
+            return None
+        words = [*WATCHER, "tree", str(self._pid), *map(str, self._old)]
+        watcher = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert watcher.stdout is not None
+        watcher.stdout.readline()
+        return watcher
+
+    def _end(self, watcher: subprocess.Popen[str] | None) -> int:
+        """End the watcher, keep the peak it saw, and tell how many it saw."""
+        if watcher is None:
+            return 0
+        try:
+            peak_kib, seen = watcher.communicate("end\n", timeout=ANSWER_S)[0].split()
+        except (subprocess.TimeoutExpired, ValueError, OSError):
+            with suppress(OSError):
+                watcher.kill()
+            watcher.wait()
+            return 0
+        self.peak_bytes = max(self.peak_bytes, int(peak_kib) * 1024)
+        return int(seen)

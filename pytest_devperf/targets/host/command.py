@@ -1,0 +1,166 @@
+"""A program of this machine that measures itself."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_devperf.case.workload import Command
+from pytest_devperf.errors import CaseError
+from pytest_devperf.targets.host.anchor import time_anchor
+from pytest_devperf.targets.host.child import Launch, Printed, children_cpu_ns, run_program
+from pytest_devperf.targets.host.meter import Meter
+from pytest_devperf.targets.host.peak import PeakOfProgram, peak_of_program
+from pytest_devperf.targets.host.program import OUTPUT, Place, filled, lay_out
+from pytest_devperf.targets.protocol import Clock, Memory, RoundContext, Runner
+from pytest_devperf.tool.output import Output
+from pytest_devperf.tool.readers import parse_output, reader_of
+
+
+class CommandRunner:
+    """A program that is started once per round."""
+
+    loops = False
+    load_ns: int | None = None
+    """Cost of bringing its workload up, as the program printed it in its latest run."""
+
+    def __init__(self, command: Command, process: int, place: Place, *, clock: Clock) -> None:
+        self._command = command
+        self._process = process
+        self._place = place
+        self._clock = clock
+        self._meter = Meter(clock.now_ns)
+        self._warmup = 0
+        self._round_context = RoundContext()
+        self._printed = ""
+        self._output = Path(place.scratch) / "output"
+        if not command.is_timed:
+            reader_of(command.read)  # an unknown name is reported before anything runs
+
+    def warm_up(self, iterations: int) -> None:
+        """Say how many unrecorded iterations each run does first.
+
+        A program that is timed as a whole keeps nothing from one start to the next: one unrecorded start brings its
+        files into memory.
+        """
+        if self._command.is_timed and iterations:
+            self._start(1)
+        self._warmup = iterations
+
+    def run(self, iterations: int, inner_loops: int) -> Sequence[float]:  # noqa: ARG002 - the program repeats as it likes
+        """Start the program once and read the ns of each iteration from what it printed, or time it as a whole.
+
+        Raises:
+            CaseError: It failed, took too long, or printed what cannot be read.
+        """
+        with self._meter.reading():
+            cpu_before = children_cpu_ns()
+            printed = self._start(iterations)
+            cpu_after = children_cpu_ns()
+        output = self._read(printed)
+        self._printed = printed.out
+        self.load_ns = None if output.load_ns is None else round(output.load_ns)
+        self._round_context = replace(
+            self._meter.round_context,
+            cpu_ns=None if cpu_before is None or cpu_after is None else cpu_after - cpu_before,
+            waited_ns=None,  # the thread that was watched only waited for the program
+            also=output.series_ns,
+            values=_values(output),
+            left=printed.left,
+        )
+        # Several benchmarks and no main one: the first stands for the run, all keep their names.
+        return output.samples_ns or next(iter(output.series_ns.values()), ())
+
+    def anchor(self) -> int | None:
+        """Time the fixed kernel once, in ns, in this process: the same machine."""
+        return time_anchor(self._clock.now_ns)
+
+    def memory(self, iterations: int) -> Memory | None:
+        """Start the program once and take its peak; the baseline is nothing, as it was not there before."""
+        with peak_of_program() as peak:
+            output = self._read(self._start(iterations, peak))
+        peak_bytes = output.peak_bytes if peak.bytes is None else peak.bytes
+        return None if peak_bytes is None else Memory(baseline=0, loaded=None, peak=peak_bytes)
+
+    def round_context(self) -> RoundContext:
+        """Tell what is known of the latest run: CPU time of the program and its children, further series."""
+        return self._round_context
+
+    def result(self) -> str:
+        """Hand over what the latest run printed."""
+        return self._printed
+
+    def _read(self, printed: Printed) -> Output:
+        """Read the results from the file for them, from standard output, or from standard error where they are."""
+        command = self._command
+        if command.is_timed:
+            return Output(samples_ns=(printed.took_ns,))
+        written = self._written(printed)
+        try:
+            return parse_output(printed.out if written is None else written, command.read, command.units)
+        except CaseError as error:
+            if written is not None or not printed.err.strip():
+                raise CaseError(f"{self._place.name}: {error.what}", error.next_step) from error
+            failed = error
+        try:
+            return parse_output(printed.err, command.read, command.units)
+        except CaseError as error:
+            told = failed if printed.out.strip() else error
+            raise CaseError(f"{self._place.name}: {told.what}", told.next_step) from error
+
+    def _written(self, printed: Printed) -> str | None:
+        """Read the file that results go to; None where the program was given none."""
+        if not any(OUTPUT in argument for argument in self._command.argv[1:]):
+            return None
+        if not self._output.is_file():
+            raise CaseError(f"{self._place.name} wrote no file where {OUTPUT} was given", printed.last)
+        return self._output.read_text(encoding="utf-8", errors="replace")
+
+    def _start(self, iterations: int, peak: PeakOfProgram | None = None) -> Printed:
+        command = self._command
+        # What is timed as a whole does its work once.
+        iterations, warmup = (1, 0) if command.is_timed else (iterations, self._warmup)
+        self._output.unlink(missing_ok=True)
+        arguments = [
+            filled(each, iterations=iterations, warmup=warmup, output=str(self._output)) for each in command.argv[1:]
+        ]
+        told = {
+            "DEVPERF_ITERATIONS": str(iterations),
+            "DEVPERF_WARMUP": str(warmup),
+            "DEVPERF_PROCESS": str(self._process),
+        }
+        launch = Launch(argv=(self._place.program, *arguments), environment={**command.environment, **told})
+        return run_program(
+            launch if peak is None else peak.around(launch),
+            name=self._place.name,
+            cwd=self._place.cwd,
+            timeout_s=command.timeout_s,
+            now_ns=self._clock.now_ns,
+            watch=None if peak is None else peak.watch,
+        )
+
+
+def _values(output: Output) -> dict[str, tuple[float, str, str]]:
+    values: dict[str, tuple[float, str, str]] = {
+        name: (value.value, value.unit, value.better) for name, value in output.values.items()
+    }
+    if output.load_ns is not None:
+        values["load"] = (output.load_ns, "ns", "lower")
+    return values
+
+
+@contextmanager
+def start_command(command: Command, process: int, *, clock: Clock) -> Iterator[Runner]:
+    """Lay a program's files out, hand out its runner, clear up.
+
+    Raises:
+        CaseError: A file or the program is missing, or there is no such reader.
+    """
+    with tempfile.TemporaryDirectory(prefix="devperf-command-") as private:
+        folder, scratch = Path(private, "files"), Path(private, "results")
+        folder.mkdir()
+        scratch.mkdir()
+        yield CommandRunner(command, process, lay_out(command, folder, scratch), clock=clock)

@@ -1,0 +1,80 @@
+"""The memory of this process and its children around one workload."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable
+
+from pytest_devperf.sensor.memory import PeakMemory
+from pytest_devperf.targets.host.children import ChildrenMemory
+from pytest_devperf.targets.protocol import Memory
+
+
+class Footprint:
+    """Sizes from before a workload is brought up to after it is taken down.
+
+    Made just before the workload is brought up: that is the baseline. Made only in a start that takes memory,
+    since a collection of garbage takes long in a process that holds much.
+    """
+
+    def __init__(self) -> None:
+        gc.collect()  # what earlier tests left behind must not be freed, and so counted, in the middle
+        self._gauge = PeakMemory()
+        self.children = ChildrenMemory(os.getpid())
+        self._gauge.reset()
+        self._baseline = self._size()
+        self._loaded: int | None = None
+        self._peak = 0
+
+    def note_loaded(self) -> None:
+        """Read size and peak with the workload up; where a thread samples the peak it ends here."""
+        self._peak = self._gauge.peak_bytes()
+        self._loaded = self._size()
+
+    def take(self, run: Callable[[], object], dispose: Callable[[], object]) -> Memory:
+        """Run, read the peak, take the workload down, read again."""
+        self.resume()
+        run()
+        return self.end(dispose)
+
+    def resume(self) -> None:
+        """Go on watching the peak where a thread has to."""
+        if not self._gauge.keeps_peak:
+            self._gauge.reset()
+
+    def end(self, dispose: Callable[[], object]) -> Memory:
+        """Read the peak, take the workload down, read again."""
+        self._peak = max(self._peak, self._gauge.peak_bytes())
+        dispose()
+        gc.collect()
+        return self._memory(self._size())
+
+    def begin_growth(self) -> None:
+        """Read the size before a workload is repeated."""
+        gc.collect()
+        self._before = self._size()
+
+    def end_growth(self) -> Memory:
+        """Read what the repetitions left behind: the sizes of a call whose first result is still held.
+
+        The peak is the first call's: later ones make a second result beside the one that is held.
+        """
+        gc.collect()
+        return self._memory(self._baseline + self._size() - self._before)
+
+    def close(self) -> None:
+        """End what still watches."""
+        self._gauge.close()
+
+    def _memory(self, disposed: int) -> Memory:
+        return Memory(
+            baseline=self._baseline,
+            loaded=self._loaded,
+            peak=max(self._peak + self.children.peak_bytes, self._loaded or 0),
+            disposed=disposed,
+            unseen_children=self.children.unseen,
+        )
+
+    def _size(self) -> int:
+        return self._gauge.rss_bytes() + self.children.size_bytes()

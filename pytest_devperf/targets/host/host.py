@@ -1,0 +1,78 @@
+"""This machine as a target: Python calls in this process, models through their runtime, programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+
+from pytest_devperf.case.workload import Call, Command, Model, Workload
+from pytest_devperf.errors import Unsupported
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.host.anchor import anchor_identity
+from pytest_devperf.targets.protocol import Clock, Runner, Survey
+
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
+
+class HostTarget:
+    """The machine that runs the tests."""
+
+    def __init__(self, *, device: Device, clock: Clock, look: Callable[[], Context]) -> None:
+        self.device = device
+        self._clock = clock
+        self._look = look
+        self._env: Mapping[str, str | None] = {}
+
+    def look(self) -> Context:
+        """Read the sensors; the anchor's identity is added, and while a model is up its `ep` and `sdk`."""
+        seen = self._look()
+        return replace(seen, anchor=anchor_identity(), env={**seen.env, **self._env})
+
+    def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:
+        """Bring the workload up in this process, hand out its runner, take it down.
+
+        Raises:
+            Unsupported: An app, or a model whose runtime is not installed.
+            CaseError: The workload is wrong (no such file, another shape).
+        """
+        if isinstance(workload, Call):
+            from pytest_devperf.targets.host.call import CallRunner
+
+            return CallRunner(workload, clock=self._clock)
+        if isinstance(workload, Model):
+            return self._start_model(workload)
+        if isinstance(workload, Command):
+            from pytest_devperf.targets.host.command import start_command
+
+            return start_command(workload, process, clock=self._clock)
+        raise Unsupported(
+            f"app {workload.id} needs a phone; this machine hosts no apps", "--devperf-target=android runs it"
+        )
+
+    def survey(self, workload: Model) -> Survey:
+        """Read the model's own schema, without bringing it up.
+
+        `env` lacks `ep` where it shows only once the model is up (nodes fall back to other providers): then
+        `look` tells it.
+
+        Raises:
+            Unsupported: No runtime for this kind of file is installed.
+            CaseError: The file or the given inputs are wrong.
+        """
+        from pytest_devperf.targets.host.model import runtime_of
+
+        return runtime_of(workload).survey(workload)
+
+    @contextmanager
+    def _start_model(self, model: Model) -> Iterator[Runner]:
+        from pytest_devperf.targets.host.model import ModelRunner, runtime_of
+
+        with ModelRunner(model, runtime_of(model).prepare(model), clock=self._clock) as runner:
+            self._env = runner.env
+            try:
+                yield runner
+            finally:
+                self._env = {}

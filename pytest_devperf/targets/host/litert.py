@@ -1,0 +1,153 @@
+"""LiteRT (TensorFlow Lite) models through ai-edge-litert."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_devperf.case.workload import Model
+from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.model_file.inputs import Feed
+from pytest_devperf.model_file.litert import read_litert
+from pytest_devperf.model_file.method import Fed, Method, feed_methods
+from pytest_devperf.model_file.onnx import Slot, model_sha256
+from pytest_devperf.targets.host.model import Prepared, Up
+from pytest_devperf.targets.protocol import Survey
+
+if TYPE_CHECKING:
+    import numpy as np
+
+CPU = "XNNPACK"
+"""What the interpreter runs on where no delegate is named: its CPU kernels, XNNPACK's first."""
+
+OPTIONS = ("num_threads",)
+"""Options of the interpreter that `session_options` may name."""
+
+INSTALL = "pip install 'pytest-devperf[litert]'"
+
+
+def survey(model: Model) -> Survey:
+    """Read methods and inputs from the file; the runtime loads nothing for it.
+
+    Raises:
+        Unsupported: ai-edge-litert is not installed.
+        CaseError: The file is no LiteRT model, or an option, dimension or input is wrong.
+    """
+    _runtime()
+    fed = _fed(model)
+    return Survey(
+        methods=fed.ready,
+        skipped=fed.skipped,
+        wanting=fed.wanting,
+        inputs=fed.described(),
+        model_sha256=model_sha256(model.path),
+        env=_env(),
+    )
+
+
+def prepare(model: Model) -> Prepared:
+    """Check the model, make its inputs, and say how it is loaded and bound.
+
+    Raises:
+        Unsupported: ai-edge-litert is not installed, or the model cannot be fed.
+        CaseError: As for `survey`.
+    """
+    _runtime()
+    method, feed = _fed(model).chosen(model)
+
+    def load() -> _Subgraph:
+        subgraph = _Subgraph(_interpreter(model), method)
+        subgraph.allocate(feed)
+        return subgraph
+
+    def bind(subgraph: _Subgraph) -> Up:
+        subgraph.set_inputs(feed)
+        return Up(function=subgraph.invoke, args=(), outputs=subgraph.outputs, env=_env())
+
+    return Prepared(load=load, bind=bind, remedy=feed.remedy)
+
+
+class _Subgraph:
+    """One subgraph of a loaded model; inputs and outputs stay in place, so that an execution is its work alone."""
+
+    def __init__(self, interpreter: Any, method: Method) -> None:  # noqa: ANN401 - an Interpreter, which ships no types
+        self._interpreter = interpreter
+        self._method = method
+        # The public interface reaches the main subgraph alone; a signature runner resizes, copies and allocates
+        # in every call. What it calls underneath takes the subgraph as its last argument.
+        self._inner = interpreter if method.place == 0 else interpreter._interpreter  # noqa: SLF001 - see above
+        self._last = () if method.place == 0 else (method.place,)
+        self.invoke: Callable[[], object] = interpreter.invoke
+        """Executes it once."""
+        if method.place != 0:
+            inner, place = self._inner, method.place
+            self.invoke = lambda: inner.Invoke(place)
+
+    def allocate(self, feed: Feed) -> None:
+        """Give every input its size, and all tensors their memory."""
+        import numpy as np
+
+        for slot, place in self._slots():
+            shape = feed.arrays[slot.name].shape
+            if slot.shape == shape:
+                continue
+            if self._method.place == 0:
+                self._inner.resize_tensor_input(place, shape, strict=True)
+            else:
+                self._inner.ResizeInputTensor(place, np.array(shape, dtype=np.int32), True, *self._last)  # noqa: FBT003
+        self._call("allocate_tensors", "AllocateTensors")
+
+    def set_inputs(self, feed: Feed) -> None:
+        """Copy the inputs in."""
+        for slot, place in self._slots():
+            self._call("set_tensor", "SetTensor", place, feed.arrays[slot.name])
+
+    def outputs(self) -> Mapping[str, np.ndarray[Any, Any]]:
+        """Copy the latest outputs out, by name."""
+        slots = zip(self._method.outputs, self._method.output_places, strict=True)
+        return {slot.name: self._call("get_tensor", "GetTensor", place) for slot, place in slots}
+
+    def _slots(self) -> Iterator[tuple[Slot, int]]:
+        return zip(self._method.inputs, self._method.input_places, strict=True)
+
+    def _call(self, public: str, inner: str, *args: Any) -> Any:  # noqa: ANN401 - handed through
+        if self._method.place == 0:
+            return getattr(self._inner, public)(*args)
+        return getattr(self._inner, inner)(*args, *self._last)
+
+
+def _runtime() -> Any:  # noqa: ANN401 - the module itself, which ships no types
+    try:
+        return importlib.import_module("ai_edge_litert.interpreter")
+    except ImportError as error:
+        raise Unsupported("a .tflite model on the host needs ai-edge-litert", INSTALL) from error
+
+
+def _env() -> dict[str, str | None]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return {"ep": CPU, "sdk": f"ai-edge-litert {version('ai-edge-litert')}"}
+    except PackageNotFoundError:
+        return {"ep": CPU, "sdk": "ai-edge-litert"}
+
+
+def _interpreter(model: Model) -> Any:  # noqa: ANN401 - an Interpreter
+    try:
+        return _runtime().Interpreter(model_path=model.path, **model.session_options)
+    except ValueError as error:
+        raise CaseError(f"{model.path} cannot be loaded: {str(error).splitlines()[0]}", "export it again") from error
+
+
+def _fed(model: Model) -> Fed:
+    name = Path(model.path).name
+    if model.providers:
+        raise CaseError(f"{name}: LiteRT takes no providers", "leave providers= out")
+    for option in model.session_options:
+        if option not in OPTIONS:
+            raise CaseError(f"LiteRT's interpreter has no option {option!r}", f"there are {', '.join(OPTIONS)}")
+    fed = feed_methods(read_litert(model.path), model)
+    fed.find(model)
+    return fed

@@ -1,0 +1,135 @@
+"""The loop that times a call: compiled, metered, with the collector and tracers held still."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from pytest_devperf.case.function import name_of
+from pytest_devperf.case.workload import Call
+from pytest_devperf.errors import CaseError
+from pytest_devperf.targets.clock import SystemClock
+from pytest_devperf.targets.host.burst import Burst, BurstShape, compile_burst
+from pytest_devperf.targets.host.meter import Meter, untraced
+from pytest_devperf.targets.host.once import is_awaited
+from pytest_devperf.targets.protocol import RoundContext
+
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
+FIRST_ITEM = "first_item"
+"""Name of the series that holds a stream's time to its first item."""
+
+STILL_NS = 5_000_000_000
+"""Time by this machine's own counter in which any clock that works moves. More calls in a batch would only take
+longer under one that does not."""
+
+PER_ITEM = "per_item"
+"""Name of the series that holds a stream's mean time between items after the first."""
+
+
+class Loop:
+    """The compiled loops of one call, the meter around them, and what they gave."""
+
+    def __init__(self, call: Call, now_ns: Callable[[], int]) -> None:
+        self._call = call
+        self._now_ns = now_ns
+        self._meter = Meter(now_ns)
+        self._bursts: dict[bool, Burst] = {}
+        self._series: tuple[list[Any], list[Any]] = ([], [])
+        self._also: Mapping[str, tuple[float, ...]] = {}
+        self.awaited = is_awaited(call)
+
+    def prepare(self, iterations: int, inner_loops: int) -> tuple[list[Any], Callable[[], Any]]:
+        """Make the list of samples and the call that fills it.
+
+        Raises:
+            CaseError: The call cannot be repeated within one iteration, and inner loops were asked for.
+        """
+        if inner_loops > 1 and not self.loops:
+            raise CaseError(f"{name_of(self._call.function)} cannot be repeated within one iteration", "inner_loops=1")
+        call = self._call
+        samples: list[Any] = [0] * iterations
+        more: tuple[Any, ...] = (inner_loops,)
+        if call.shape == "stream":
+            self._series = ([None] * iterations, [None] * iterations)
+            more = self._series
+        burst = self._burst(inner=inner_loops > 1)
+
+        def fill() -> Any:  # noqa: ANN401 - None, or a coroutine of the awaited shapes
+            return burst(call.function, call.args, call.kwargs, call.setup, call.sync, self._now_ns, samples, *more)
+
+        return samples, fill
+
+    @property
+    def loops(self) -> bool:
+        """Whether the call may be repeated within one iteration."""
+        return self._call.setup is None and self._call.shape != "stream"
+
+    @property
+    def round_context(self) -> RoundContext:
+        """What is known of the latest run; a stream's further series too."""
+        return replace(self._meter.round_context, also=self._also)
+
+    @contextmanager
+    def timing(self) -> Iterator[None]:
+        """Hold the garbage collector and whatever traces this thread still, and read the meter around a burst.
+
+        Between bursts the collector runs as ever.
+
+        Raises:
+            CaseError: The session's clock stood still meanwhile.
+        """
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            with untraced(), self._meter.reading():
+                began_ns = SystemClock.now_ns()
+                yield
+        finally:
+            if collecting:
+                gc.enable()
+        took_ns = SystemClock.now_ns() - began_ns
+        if self.round_context.wall_ns == 0 and took_ns > STILL_NS:
+            raise CaseError(
+                f"the session's clock stood still while {name_of(self._call.function)} ran for {took_ns / 1e9:.0f} s",
+                "look at what pytest_devperf_clock answers",
+            )
+
+    def finish(self, samples: list[Any], inner_loops: int) -> Sequence[float]:
+        """Divide inner loops out and note the further series of a stream.
+
+        Raises:
+            CaseError: A stream gave no item.
+        """
+        if self._call.shape == "stream":
+            firsts, rests = self._series
+            if None in firsts:
+                raise CaseError(f"{name_of(self._call.function)} gave no item", "a stream needs one item at least")
+            series: Mapping[str, tuple[float, ...]] = {FIRST_ITEM: tuple(firsts)}
+            if None not in rests:
+                series = {**series, PER_ITEM: tuple(rests)}
+            self._also = series
+        return samples if inner_loops == 1 else [sample / inner_loops for sample in samples]
+
+    def _burst(self, *, inner: bool) -> Burst:
+        if inner not in self._bursts:
+            call = self._call
+            self._bursts[inner] = compile_burst(
+                BurstShape(
+                    positional=len(call.args),
+                    keywords=tuple(call.kwargs),
+                    setup=call.setup is not None,
+                    setup_awaited=self.awaited and inspect.iscoroutinefunction(call.setup),
+                    sync=call.sync is not None,
+                    sync_awaited=self.awaited and inspect.iscoroutinefunction(call.sync),
+                    awaited=self.awaited,
+                    streamed=call.shape == "stream",
+                    inner=inner,
+                )
+            )
+        return self._bursts[inner]

@@ -1,0 +1,168 @@
+"""A model run by a runtime of this machine; which runtime, the file's suffix says."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from pytest_devperf.case.workload import Call, Model
+from pytest_devperf.errors import CaseError, DevperfError
+from pytest_devperf.targets.host.anchor import time_anchor
+from pytest_devperf.targets.host.footprint import Footprint
+from pytest_devperf.targets.host.loop import Loop
+from pytest_devperf.targets.host.once import call_once
+from pytest_devperf.targets.host.tick import tick_ns
+from pytest_devperf.targets.protocol import Clock, Memory, RoundContext, Survey
+
+if TYPE_CHECKING:
+    import numpy as np
+    from typing_extensions import Self
+
+RUNTIMES: Mapping[str, str] = {
+    ".onnx": "pytest_devperf.targets.host.onnx",
+    ".tflite": "pytest_devperf.targets.host.litert",
+    ".pte": "pytest_devperf.targets.host.executorch",
+}
+"""Suffix of a model file -> module that offers `survey(model)` and `prepare(model)` (see `Runtime`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Up:
+    """A model that is up: what one execution is, and where its outputs are found."""
+
+    function: Callable[..., Any]
+    """What is timed."""
+    args: tuple[Any, ...]
+    outputs: Callable[[], Mapping[str, np.ndarray[Any, Any]]]
+    """Copies of the latest outputs by name."""
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    """`ep` and `sdk` it really runs with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A model with everything checked and its inputs at hand; nothing of it is loaded yet."""
+
+    load: Callable[[], Any]
+    """Loads the model: this is what `load` times."""
+    bind: Callable[[Any], Up]
+    """Ties inputs and outputs to what `load` gave."""
+    remedy: str = ""
+    """What to do if the runtime refuses the inputs."""
+
+
+class Runtime(Protocol):
+    """What a module named in `RUNTIMES` offers."""
+
+    def survey(self, model: Model) -> Survey:
+        """Read the model's own schema."""
+        ...
+
+    def prepare(self, model: Model) -> Prepared:
+        """Check the model and make its inputs."""
+        ...
+
+
+def runtime_of(model: Model) -> Runtime:
+    """Find the runtime for a model file.
+
+    Raises:
+        CaseError: There is no such file, or no runtime for its suffix.
+    """
+    path = Path(model.path)
+    if not path.is_file():
+        raise CaseError(f"no model file {model.path}", "the path is relative to the test file")
+    module = RUNTIMES.get(path.suffix.lower())
+    if module is None:
+        raise CaseError(f"{path.name} is no model file known here", f"known suffixes: {', '.join(RUNTIMES)}")
+    return cast("Runtime", importlib.import_module(module))
+
+
+class ModelRunner:
+    """A model that is loaded, fed and executed once."""
+
+    loops = True
+    """An execution has no setup: it can be repeated within one iteration."""
+
+    def __init__(self, model: Model, prepared: Prepared, *, clock: Clock) -> None:
+        self._name = Path(model.path).name
+        self._prepared = prepared
+        self._clock = clock
+        self._takes_memory = model.memory
+        self._footprint: Footprint | None = None
+        self._up: Up | None = None
+        self._loop = Loop(Call(function=self._gone), clock.now_ns)
+        self.load_ns: int | None = None
+        self.tick_ns = tick_ns(clock.now_ns)
+
+    @property
+    def env(self) -> Mapping[str, str | None]:
+        """`ep` and `sdk` it really runs with; nothing while it is not up."""
+        return self._up.env if self._up is not None else {}
+
+    def __enter__(self) -> Self:
+        """Load the model, feed it, and execute it once."""
+        try:
+            self._bring_up()
+        except BaseException as error:
+            self.__exit__()
+            if isinstance(error, DevperfError) or not isinstance(error, Exception):
+                raise
+            said = (str(error).strip().splitlines() or [type(error).__name__])[0][:500]
+            raise CaseError(f"{self._name} cannot be run here ({said})", self._prepared.remedy) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the model down."""
+        self._dispose()
+        if self._footprint is not None:
+            self._footprint.close()
+
+    def _bring_up(self) -> None:
+        self._footprint = Footprint() if self._takes_memory else None
+        started = self._clock.now_ns()
+        handle = self._prepared.load()
+        self.load_ns = self._clock.now_ns() - started
+        if self._footprint is not None:
+            self._footprint.note_loaded()
+        self._up = self._prepared.bind(handle)
+        call = Call(function=self._up.function, args=self._up.args)
+        self._loop = Loop(call, self._clock.now_ns)
+        call_once(call)
+
+    def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
+        """Run and time: (iterations,) ns each, of the runtime alone; inputs and outputs stay bound."""
+        samples, fill = self._loop.prepare(iterations, inner_loops)
+        with self._loop.timing():
+            fill()
+        return self._loop.finish(samples, inner_loops)
+
+    def anchor(self) -> int | None:
+        """Time the fixed kernel once, in ns."""
+        return time_anchor(self._clock.now_ns)
+
+    def memory(self, iterations: int) -> Memory | None:
+        """Take sizes; the model is taken down for `disposed`, so nothing runs afterwards."""
+        if self._footprint is None:
+            return None
+        return self._footprint.take(lambda: self.run(iterations, 1), self._dispose)
+
+    def round_context(self) -> RoundContext:
+        """Tell what is known of the latest run."""
+        return self._loop.round_context
+
+    def result(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Hand over copies of the latest outputs by name."""
+        if self._up is None:
+            raise CaseError(f"{self._name} has been taken down", "ask for its outputs before its memory")
+        return dict(self._up.outputs())
+
+    def _dispose(self) -> None:
+        self._loop = Loop(Call(function=self._gone), self._clock.now_ns)
+        self._up = None
+
+    def _gone(self) -> None:
+        raise CaseError(f"{self._name} has been taken down", "its memory pass is the last thing of a process start")

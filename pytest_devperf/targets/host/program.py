@@ -1,0 +1,87 @@
+"""The files of a program of this machine: where they lie, and what is filled into its arguments."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_devperf.case.workload import Command
+from pytest_devperf.errors import CaseError
+from pytest_devperf.targets.pushed import pushed_files, pushed_name
+
+OUTPUT = "{output}"
+"""Placeholder for a file that the program writes its results to, where it prints them nowhere else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a program runs and which file it is."""
+
+    program: str
+    """Absolute path."""
+    cwd: str
+    name: str
+    """What a user calls it."""
+    scratch: str
+    """Absolute path of a folder for its results."""
+
+
+def filled(argument: str, *, iterations: int, warmup: int, output: str) -> str:
+    """Fill in how much to do, and the file that results go to; other braces are the program's own.
+
+    >>> filled("--runs={iterations},{x}", iterations=30, warmup=3, output="/tmp/o")
+    '--runs=30,{x}'
+    """
+    words = {"{iterations}": str(iterations), "{warmup}": str(warmup), OUTPUT: output}
+    for placeholder, word in words.items():
+        argument = argument.replace(placeholder, word)
+    return argument
+
+
+def lay_out(command: Command, folder: Path, scratch: Path) -> Place:
+    """Copy pushed files into a private folder and find the program.
+
+    Copies, not links to the originals: a program may write to the files it is given.
+
+    Raises:
+        CaseError: A file or the program is missing.
+    """
+    if not command.argv:
+        raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
+    copies: dict[Path, Path] = {}
+    for name, source in pushed_files(command).items():
+        where = folder / name
+        where.parent.mkdir(parents=True, exist_ok=True)
+        if source in copies:
+            where.hardlink_to(copies[source])  # a second name of the same file, which may be large
+        else:
+            copies[source] = where
+            shutil.copy2(source, where)
+    # Without a test the command is the caller's own: beside its files, else where the caller is.
+    here = Path(command.folder) if command.folder is not None else folder if command.push else Path.cwd()
+    cwd = here / (command.cwd or "")
+    if not cwd.is_dir():
+        raise CaseError(f"no folder {cwd} to run in", "check cwd=")
+    program = _program(command, folder, cwd)
+    return Place(program=str(program), cwd=str(cwd), name=Path(command.argv[0]).name, scratch=str(scratch))
+
+
+def _program(command: Command, folder: Path, cwd: Path) -> Path:
+    named = Path(command.argv[0])
+    name = pushed_name(command)
+    if name is not None and (pushed := folder / name).is_file():
+        pushed.chmod(pushed.stat().st_mode | 0o755)
+        return pushed
+    if not any(mark in command.argv[0] for mark in (os.sep, os.altsep) if mark):
+        found = shutil.which(command.argv[0], path=command.environment.get("PATH"))
+        if found is None:
+            raise CaseError(f"no program {named} on PATH", "install it, or push it and name it ./...")
+        return Path(found)
+    program = cwd / named
+    if not program.is_file():
+        raise CaseError(f"no program {named} in {cwd}", "push it, or pass its whole path")
+    if not os.access(program, os.X_OK):
+        raise CaseError(f"{program} may not be executed", f"chmod +x {program}")
+    return program.absolute()

@@ -1,0 +1,292 @@
+"""An iPhone as a target: it runs apps that host their own cases, and nothing else.
+
+Xcode's `devicectl` tells which iPhones are connected and starts apps on them. The app reports over the local
+network. Neither temperature nor clocks can be read from outside, so a wait before a pass is a fixed one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_devperf.case.workload import App, Workload
+from pytest_devperf.errors import TargetError, Unsupported, UsageError
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.targets.app.collector import Collector
+from pytest_devperf.targets.app.launch import Launch
+from pytest_devperf.targets.clock import SystemClock
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.protocol import Clock, Runner
+
+if TYPE_CHECKING:
+    from pytest_devperf.targets.app.wire import CaseReport, Task
+
+ADDRESS_VARIABLE = "PYTEST_DEVPERF_ADDRESS"
+"""Names this machine's address in the network that the iPhone is in, where it has several."""
+
+SOMEWHERE = ("192.0.2.1", 9)
+"""An address that is nobody's (RFC 5737): asking for the way there sends nothing, and tells our own address."""
+
+LIST_REMEDY = "see that `xcrun devicectl list devices` works"
+
+LIST_S = 60.0
+"""Longest wait for the list of devices: `devicectl` looks for them in the network, too."""
+
+UNIT_SALT = b"pytest-devperf unit"
+UNIT_ROUNDS = 100_000
+"""Rounds of the hash: an identifier is too short to be safe behind a quick one."""
+
+UNIT_DIGITS = 16
+"""Hex digits kept: 64 bits tell every phone from every other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connected:
+    """An iPhone that is connected."""
+
+    identifier: str
+    """What `devicectl` calls it; never stored, shown only where one of several has to be chosen."""
+    model: str | None
+    product: str | None
+    os: str | None
+
+
+class _Hardware(msgspec.Struct, frozen=True, rename="camel"):
+    platform: str | None = None
+    marketing_name: str | None = None
+    product_type: str | None = None
+
+
+class _Software(msgspec.Struct, frozen=True, rename="camel"):
+    os_version_number: str | None = None
+    os_build_update: str | None = None
+
+
+class _Connection(msgspec.Struct, frozen=True, rename="camel"):
+    tunnel_state: str | None = None
+
+
+class _Listed(
+    msgspec.Struct,
+    frozen=True,
+    rename={"hardware": "hardwareProperties", "software": "deviceProperties", "connection": "connectionProperties"},
+):
+    identifier: str
+    hardware: _Hardware = _Hardware()
+    software: _Software = _Software()
+    connection: _Connection = _Connection()
+
+
+class _Devices(msgspec.Struct, frozen=True):
+    devices: tuple[_Listed, ...] = ()
+
+
+class _Listing(msgspec.Struct, frozen=True):
+    """What `devicectl` writes, as far as it is used."""
+
+    result: _Devices = _Devices()
+
+
+class IosTarget:
+    """An iPhone."""
+
+    def __init__(self, phone: Connected, *, clock: Clock | None = None, identity: str = "unit") -> None:
+        """Take its facts.
+
+        Args:
+            phone: The iPhone.
+            clock: The session's clock; None: this machine's.
+            identity: `unit` or `model`: whether another unit of the same model is another device.
+        """
+        self._phone = phone
+        self._clock: Clock = clock or SystemClock()
+        self.device = Device(
+            kind="ios",
+            manufacturer="Apple",
+            model=phone.model,
+            soc=phone.product,
+            abi="arm64",
+            unit=hash_unit(phone.identifier),
+            by_unit=identity == "unit",
+        )
+
+    def look(self) -> Context:
+        """Tell the little that is known from outside."""
+        return Context(
+            at_ns=self._clock.now_ns(),
+            env={"os": self._phone.os},
+            notes=("an iPhone shows neither temperature nor clocks",),
+        )
+
+    def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:  # noqa: ARG002 - as every target
+        """Refuse: only apps run on an iPhone."""
+        raise Unsupported(
+            f"a {type(workload).__name__.lower()} cannot run on {self.device.name} by itself",
+            "host it in an app and use devperf.app",
+        )
+
+    def host(self, app: App, task: Task, *, build: bool, tell: Callable[[str], None]) -> Iterator[CaseReport]:
+        """Start an app that hosts its own cases, and give each case's report as it comes; the next start ends the app.
+
+        Args:
+            app: The app.
+            task: What it is asked to do.
+            build: Whether its `build` command runs first.
+            tell: Shows a sentence to the user.
+
+        Raises:
+            Unsupported: It is an app of another kind of phone.
+            CaseError: It cannot be built or started, or ended without a case that must come.
+            TargetError: It fell silent, or this machine is in no network.
+        """
+        if app.platform not in {None, "ios"}:
+            raise Unsupported(f"{app.id} is an app for {app.platform}, and {self.device.name} is an iPhone")
+        with ExitStack() as stack:
+            collector = stack.enter_context(Collector(task, host=own_address()))
+            told = {**app.environment, **collector.environment}
+            environment = {**told, "DEVICE": self._phone.identifier}
+            if build and app.build is not None:
+                with Launch(app.build, environment=environment, cwd=app.cwd, what=f"the build of {app.id}") as built:
+                    built.wait()
+            launch: Launch | None = None
+            if app.no_launch:
+                words = " ".join(f"{name}={value}" for name, value in told.items())
+                tell(f"waiting for {app.id}: start it now with {words}")
+            else:
+                argv = app.launch or launch_command(app.id, self._phone.identifier, told)
+                launch = stack.enter_context(
+                    Launch(argv, environment=environment, cwd=app.cwd, what=f"the start of {app.id}")
+                )
+            expected = app.cases if task.only is None else (task.only,)
+            wanted = [case for case in expected or () if case not in task.done]
+            yield from collector.reports(
+                timeout_s=app.timeout_s, expected=wanted, watch=launch.check if launch is not None else None
+            )
+
+
+def open_iphone(spec: str, *, clock: Clock | None = None, identity: str = "unit") -> IosTarget | None:
+    """Open the iPhone that a spec means: `ios`, or `ios:IDENTIFIER`.
+
+    Args:
+        spec: What was asked for.
+        clock: As for `IosTarget`.
+        identity: As there.
+
+    Returns:
+        None where the spec means no iPhone.
+
+    Raises:
+        UsageError: There is no `devicectl` here, no such iPhone, or there are several.
+    """
+    kind, _, identifier = spec.partition(":")
+    if kind != "ios":
+        return None
+    connected = [phone for phone in list_connected() if not identifier or phone.identifier == identifier]
+    if len(connected) != 1:
+        there = ", ".join(f"{phone.model or 'iPhone'} (ios:{phone.identifier})" for phone in connected)
+        raise UsageError(
+            f"--devperf-target={spec}: {len(connected)} iPhones are connected{f': {there}' if there else ''}",
+            "choose one with --devperf-target=ios:IDENTIFIER" if connected else "connect one, unlock it and trust it",
+        )
+    return IosTarget(connected[0], clock=clock, identity=identity)
+
+
+def list_connected() -> tuple[Connected, ...]:
+    """Ask Xcode for the iPhones that are connected.
+
+    Raises:
+        UsageError: There is no Xcode 15, or it fails.
+    """
+    if shutil.which("xcrun") is None:
+        raise UsageError("iPhones are reached through Xcode's devicectl", "use a Mac with Xcode 15 or later")
+    with tempfile.TemporaryDirectory(prefix="devperf-ios-") as folder:
+        path = Path(folder, "devices.json")
+        words = ""
+        try:
+            done = subprocess.run(
+                ["xcrun", "devicectl", "list", "devices", "--json-output", str(path)],  # noqa: S607 - Xcode's own place
+                capture_output=True,
+                text=True,
+                timeout=LIST_S,
+                check=False,
+            )
+            words = " ".join(done.stderr.split())[-200:]
+            if done.returncode == 0:
+                return parse_devices(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            raise UsageError(f"devicectl does not list devices ({words or error})", LIST_REMEDY) from error
+    raise UsageError(f"devicectl does not list devices ({words or f'exit code {done.returncode}'})", LIST_REMEDY)
+
+
+def parse_devices(text: str) -> tuple[Connected, ...]:
+    """Read what `devicectl list devices --json-output` writes: connected iPhones and iPads.
+
+    Raises:
+        ValueError: It is no such text.
+
+    Source:
+        `devicectl help list devices`; the JSON output is the one that is promised to scripts.
+    """
+    try:
+        listing = msgspec.json.decode(text, type=_Listing)
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise ValueError(f"no listing of devices: {error}") from error
+    return tuple(
+        Connected(
+            identifier=each.identifier,
+            model=each.hardware.marketing_name,
+            product=each.hardware.product_type,
+            os=_os(each.software),
+        )
+        for each in listing.result.devices
+        if each.hardware.platform == "iOS" and each.connection.tunnel_state != "unavailable"
+    )
+
+
+def launch_command(app: str, identifier: str, environment: dict[str, str]) -> tuple[str, ...]:
+    """Write the command that starts an app with variables, ending one that still runs."""
+    words = ("xcrun", "devicectl", "device", "process", "launch", "--terminate-existing", "--device", identifier)
+    return (*words, "--environment-variables", json.dumps(environment), app)
+
+
+def own_address() -> str:
+    """Tell this machine's address in the local network.
+
+    Raises:
+        TargetError: It is in none.
+    """
+    named = os.environ.get(ADDRESS_VARIABLE)
+    if named:
+        return named
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        try:
+            way.connect(SOMEWHERE)
+            return str(way.getsockname()[0])
+        except OSError as error:
+            raise TargetError(
+                f"this machine is in no network ({error.strerror})", f"join the iPhone's, or set {ADDRESS_VARIABLE}"
+            ) from error
+
+
+def hash_unit(identifier: str) -> str:
+    """Hash what tells a unit, so that it can be stored."""
+    return hashlib.pbkdf2_hmac("sha256", identifier.encode(), UNIT_SALT, UNIT_ROUNDS).hex()[:UNIT_DIGITS]
+
+
+def _os(software: _Software) -> str | None:
+    if not software.os_version_number:
+        return None
+    build = f" ({software.os_build_update})" if software.os_build_update else ""
+    return f"iOS {software.os_version_number}{build}"
