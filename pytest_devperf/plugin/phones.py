@@ -22,6 +22,7 @@ from pytest_devperf.plugin.assemble import device_record
 from pytest_devperf.plugin.baseline import Baselines
 from pytest_devperf.plugin.campaign import Campaign
 from pytest_devperf.plugin.chosen import Options
+from pytest_devperf.plugin.cooler import bounds_words
 from pytest_devperf.plugin.hosting import Hosted
 from pytest_devperf.plugin.ledger import Entry
 from pytest_devperf.plugin.ready import refuse_other_pin
@@ -147,7 +148,8 @@ class Controller(Campaign):
         )
         warnings = dict.fromkeys(phone.warning for phone in self.phones if phone.warning is not None)
         header = as_text.header_lines(Report(runs=runs, messages=tuple(warnings)))
-        return [*header, f"devperf plan: {settings_line(settings_of(self.plan))}"]
+        plan = f"devperf plan: {settings_line(settings_of(self.plan))}"
+        return [*header, plan, f"devperf waits: {bounds_words(self.plan)}"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - pytest-xdist's own type

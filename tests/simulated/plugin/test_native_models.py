@@ -48,6 +48,7 @@ def test_both_kinds_are_measured_with_load_memory_and_outputs(models: Session, t
     assert {"load", "peak_memory"} <= set(first) & set(second)
     assert first["load"]["robust"] == pytest.approx(0.855)
     assert second["load"]["robust"] == pytest.approx(0.75)
+    assert all(record["run_context"]["during"]["peak_ram_mb"] for record in models.cases().values())
 
 
 def test_what_is_not_set_up_is_skipped_with_the_command_that_does_it(models: Session) -> None:

@@ -57,6 +57,7 @@ def test_cases_are_dealt_out_saved_for_each_phone_and_compared_with_its_own(spre
     assert [len(cases) for cases in first.values()] == [4, 4]
     assert len(spread.saved()) == 2
     assert flat(saving).count("devperf device: sim Google Pixel 8") == 2
+    assert "devperf waits: a phone is not waited for until it cools" in flat(saving)
 
     spread.phone_is(slow=1.3)
     result = run(
@@ -92,6 +93,16 @@ def test_a_label_that_no_phone_has_ends_the_session_before_a_worker_starts(sprea
 
     assert result.ret == 4
     assert "is empty" in flat(result)
+    assert not WORKER_LINE.search(flat(result))
+
+
+def test_clocks_held_otherwise_than_in_every_baseline_end_the_session_before_a_worker_starts(spread: Session) -> None:
+    run(spread, "-n2", "--dist=each", "--devperf-save=base")
+
+    result = run(spread, "-n2", "--devperf-compare=base", "--devperf-pin-clocks=off")
+
+    assert result.ret == 4
+    assert "--devperf-compare=base: clocks were held in the baseline of every case" in flat(result)
     assert not WORKER_LINE.search(flat(result))
 
 
