@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.errors import DevperfError, UsageError
-from pytest_devperf.plugin.kind import is_phone, is_this_machine
+from pytest_devperf.plugin.kind import is_phone
 from pytest_devperf.plugin.place import AUTO, Noticing, Pinning, Places
 from pytest_devperf.plugin.selection import location_of
 from pytest_devperf.sensor.instrument import read_instrument
@@ -98,7 +98,7 @@ def refuse_hopeless(options: Options, baselines: Baselines, places: Places) -> N
     instrument = read_instrument()
     if instrument is None or "instrumented" in options.accept or not baselines.known:
         return
-    if not is_this_machine(places.session_target()) or (options.target == AUTO and places.phone() is not None):
+    if is_phone(places.session_target()) or (options.target == AUTO and places.phone() is not None):
         return  # no thread of this process is timed on a phone
     how = "with --no-cov" if "coverage" in instrument else "without a debugger or profiler"
     raise pytest.UsageError(
