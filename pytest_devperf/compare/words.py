@@ -99,6 +99,8 @@ def _bounds(change: Change) -> str:
     where = "beyond" if change.verdict in {"regressed", "improved", "suspect"} else "inside"
     if where == "inside" and change.delta is not None and abs(change.delta) > change.threshold:
         where = "within what process starts or the machine differ by, though beyond"
+    if where == "beyond" and not change.threshold:
+        return ", beyond the tolerance of 0 %"
     words = f"the run's IQR of {_with_share(iqr, change)}"
     if change.decided_by == "tolerance":
         words += f" and the tolerance of {_with_share(change.threshold, change)}"

@@ -10,6 +10,7 @@ from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from pytest_devperf.report.paint import Paint, Tone, no_paint
+from pytest_devperf.report.table import wrapped
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.ledger import Entry
@@ -46,9 +47,13 @@ class Sentence(TerminalRepr):
         return self._section(STORED_WIDTH, no_paint)
 
     def toterminal(self, tw: TerminalWriter) -> None:
-        """Write the section as wide as the terminal; its first line in red."""
+        """Write the section as wide as the terminal; its first sentence in red.
+
+        The sentence stays one line where it may be searched for, in a file or a pipe.
+        """
         first, *rest = self._section(tw.fullwidth, painter(tw)).splitlines() or [""]
-        tw.line(first, red=True, bold=True)
+        for line in wrapped(first, tw.fullwidth) if tw._file.isatty() else [first]:  # noqa: SLF001 - nothing else knows
+            tw.line(line, red=True, bold=True)
         for line in rest:
             tw.line(line)
 

@@ -34,18 +34,22 @@ def format_measuring(stage: str, case_id: str, place: int, cases: int, temp_c: f
     'start 2 of 3, case 4 of 6: test_a.py::test_b, 31.2 °C'
     >>> format_measuring("start 1 of 3", "tests/test_a.py::test_b", 1, 1, None, 32)
     'start 1 of 3: tests/t…py::test_b'
+    >>> format_measuring("start 1 of 3", "tests/test_a.py::test_b", 1, 2, None, 32)
+    'start 1 of 3: tests/t…py::test_b'
 
     Args:
         stage: Which process start this is, and what for.
         case_id: Id of the case.
         place: Its place among the cases of this stage, from 1.
-        cases: How many cases the stage has; the place is left out if it is the only one.
+        cases: How many cases the stage has; the place is left out if it is the only one, or if there is no room.
         temp_c: Temperature after the latest round, if known.
         width: Characters of the line; the id is shortened to fit.
     """
     which = f", case {place} of {cases}" if cases > 1 else ""
     warm = "" if temp_c is None else f", {temp_c:.1f} °C"
     room = width - len(f"{stage}{which}: {warm}")
+    if room < min(SHORTEST_NAME, len(case_id)):
+        which, room = "", room + len(which)
     return f"{stage}{which}: {shorten(printable(case_id), max(room, SHORTEST_NAME))}{warm}"
 
 

@@ -63,6 +63,15 @@ def test_tables_and_paragraphs_fit_the_terminal(slower: Suite, columns: int) -> 
     assert all("verdict" in words and ("noise" in words or columns == 60) for words in headings)
 
 
+def test_the_sentence_of_a_failure_breaks_between_words_on_a_terminal(slower: Suite) -> None:
+    seen = show(slower, columns=60)
+    at = next(at for at, row in enumerate(seen.rows) if row.startswith(SENTENCE))
+    sentence = " ".join(seen.rows[at : seen.rows.index("", at)])
+    assert "(+50.0 %), beyond the run's IQR of " in sentence
+    assert sentence.endswith("; confirmed")
+    assert seen.colours[at + 1][0] == "red"
+
+
 def test_verdicts_are_coloured_on_a_terminal(slower: Suite) -> None:
     seen = show(slower, columns=120)
     assert seen.colour_of(SENTENCE) == "red"

@@ -41,6 +41,13 @@ def test_the_tolerance_is_named_where_it_was_the_larger_bound() -> None:
     )
 
 
+@pytest.mark.parametrize("verdict", ["regressed", "improved", "suspect"])
+def test_a_value_that_may_not_change_at_all_is_beyond_a_tolerance_of_nothing(verdict) -> None:
+    exact = change(verdict=verdict, decided_by="tolerance", threshold=0.0, iqr_baseline=0.0, iqr_candidate=0.0)
+    assert "ms (+20.2 %), beyond the tolerance of 0 %" in sentence(exact)
+    assert "IQR" not in sentence(exact)
+
+
 def test_the_clock_is_named_where_it_was_the_larger_bound() -> None:
     assert "and two ticks of the clock, 0.62 ms (5.0 %)" in sentence(change(decided_by="tick", threshold=0.62))
 
