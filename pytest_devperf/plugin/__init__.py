@@ -52,9 +52,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
     """Do what must precede other plugins' part in this very hook: they act on options, and begin to capture."""
     if origin.HANDOVER is not None:
-        from pytest_devperf.plugin.inside import Inside, neutralise, read_handover
+        from pytest_devperf.plugin.inside import Inside, neutralise, parse_handover
 
-        handover = read_handover(origin.HANDOVER)
+        with open(origin.HANDOVER, "rb") as file:  # noqa: PTH123 - pathlib costs every session its import
+            handover = parse_handover(file.read())
         neutralise(early_config.known_args_namespace, handover)
         inside = Inside(handover)
         early_config.pluginmanager.register(inside, "devperf-inside")

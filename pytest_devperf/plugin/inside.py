@@ -63,14 +63,17 @@ NEUTRAL: dict[str, Any] = {
 """Parsed options and the values that make them harmless here; only those that exist are set."""
 
 
-def read_handover(path: str) -> Handover:
-    """Read what this interpreter is told.
+def parse_handover(data: bytes) -> Handover:
+    """Read what this interpreter is told to do.
 
     Raises:
         pytest.UsageError: The parent is another version of the plugin.
     """
-    handover = msgspec.json.decode(Path(path).read_bytes(), type=Handover)
-    if handover.version != HANDOVER_VERSION:
+    try:
+        handover = msgspec.json.decode(data, type=Handover)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        handover = None
+    if handover is None or handover.version != HANDOVER_VERSION:
         raise pytest.UsageError("the two environments have incompatible versions of pytest-devperf")
     return handover
 

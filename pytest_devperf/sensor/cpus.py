@@ -15,6 +15,9 @@ from pytest_devperf.untrusted import parse_whole
 MOST_CPUS = 8192
 """CPUs that a Linux kernel can be built for. Source: Linux arch/x86/Kconfig, NR_CPUS_RANGE_END."""
 
+MOST_LEVELS = 64
+"""Control groups in each other that are read; systemd with containers in containers makes about ten."""
+
 KINDS_APART = 1.15
 """How much faster the fastest cores must be to be another kind: the favoured cores of one kind (Turbo Boost Max,
 Precision Boost) are up to a tenth faster than the others."""
@@ -120,7 +123,8 @@ def group_folders(text: str) -> Iterator[str]:
     for line in text.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        group = PurePosixPath(path.lstrip("/") if ".." not in path else "")
+        names = [] if ".." in path else [name for name in path.split("/") if name]
+        group = PurePosixPath(*names[:MOST_LEVELS])
         if number == "0" and not controllers:
             mounts = ["", "unified"]
         elif "cpu" in controllers.split(","):

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from pytest_devperf.sensor.reading import State, raw_words, refusal
+from pytest_devperf.untrusted import parse_whole
 
 BYTES_PER_KB = 1024
 
@@ -67,4 +68,5 @@ def parse_smaps_rollup(text: str) -> MemoryReading:
 
 
 def _bytes(kilobytes: str | None) -> int | None:
-    return None if kilobytes is None else int(kilobytes.replace(",", "")) * BYTES_PER_KB
+    size_kib = None if kilobytes is None else parse_whole(kilobytes.replace(",", ""))
+    return None if size_kib is None else size_kib * BYTES_PER_KB

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Container
 from pathlib import Path
+from typing import BinaryIO
 
 from pytest_devperf.errors import StoreError
 from pytest_devperf.record.codec import decode
@@ -14,6 +15,10 @@ from pytest_devperf.store.writing import reason
 
 MOST_BYTES = 1 << 29
 """Largest document that is read, 512 MiB: a thousand cases with all their samples take a tenth of it."""
+
+
+BLOCK_BYTES = 1 << 20
+"""Read at a time: a buffer as large as what was asked for is taken before anything is read into it."""
 
 
 def names_a_file(text: str) -> bool:
@@ -61,7 +66,7 @@ def read_bytes(path: Path, *, regular: bool = False) -> bytes:
         if regular and not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
             raise StoreError(f"{path} is no regular file", "move it away")
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = _read_most(file)
     except FileNotFoundError:
         raise StoreError(f"there is no file {path}", "name a run document or a label") from None
     except IsADirectoryError:
@@ -71,3 +76,11 @@ def read_bytes(path: Path, *, regular: bool = False) -> bytes:
     if len(data) > MOST_BYTES:
         raise StoreError(f"{path} has more than {MOST_BYTES >> 20} MiB, which is no run document", "name another file")
     return data
+
+
+def _read_most(file: BinaryIO) -> bytes:
+    """Read a file, but no more than shows that it is too large."""
+    blocks: list[bytes] = []
+    while len(blocks) * BLOCK_BYTES <= MOST_BYTES and (block := file.read(BLOCK_BYTES)):
+        blocks.append(block)
+    return b"".join(blocks)

@@ -20,7 +20,7 @@ Source: Microsoft, "Naming Files, Paths, and Namespaces".
 
 _SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 
-_TIMED = re.compile(r"\A(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ)(?:\.(\d+))?-[\w-]+\.json\Z", re.ASCII)
+_TIMED = re.compile(r"\A(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ)(?:\.(\d{1,9}))?-[\w-]+\.json\Z", re.ASCII)
 
 
 def slug(text: str) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_devperf.sensor.context import Context, CpuSet
 from pytest_devperf.sensor.cpus import (
+    MOST_LEVELS,
     CpuSensor,
     describe_layout,
     format_cpu_list,
@@ -185,6 +186,12 @@ def test_readers_take_any_text(text: str) -> None:
     list(group_folders(text))
     for quota in (parse_cpu_max(text), parse_cfs_quota(text, text)):
         assert quota is None or quota > 0
+
+
+def test_groups_in_each_other_are_read_to_a_depth_that_no_system_makes() -> None:
+    folders = list(group_folders("0::" + "/a" * 20_000))
+    assert len(folders) == 2 * (MOST_LEVELS + 1)
+    assert folders[0] == "/".join("a" * MOST_LEVELS)
 
 
 def test_a_run_is_known_by_the_least_that_it_could_use() -> None:

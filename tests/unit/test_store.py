@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from pytest_devperf.record.codec import encode
 from pytest_devperf.record.record import DeviceRecord, Document, Run
 from pytest_devperf.store import writing
 from pytest_devperf.store.commit import read_commit
-from pytest_devperf.store.file import names_a_file, read_file
+from pytest_devperf.store.file import names_a_file, read_bytes, read_file
 from pytest_devperf.store.folder import FolderStore
 from pytest_devperf.store.generation import save_run
 from pytest_devperf.store.open import open_store
@@ -724,3 +725,17 @@ def test_stored_files_are_documents_that_anybody_can_read(store):
     path = store.save(a_run())
 
     assert json.loads(Path(path).read_text(encoding="utf-8"))["schema"] == "pytest-devperf/1"
+
+
+def test_a_small_document_is_read_in_little_memory(tmp_path):
+    small = tmp_path / "small.json"
+    small.write_bytes(b"{}")
+
+    tracemalloc.start()
+    try:
+        read_bytes(small)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak_bytes < 8 << 20

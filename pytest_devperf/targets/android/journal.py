@@ -101,10 +101,10 @@ def parse_changes(text: str) -> Changes | None:
     return Changes(
         pinned=words["pinned"] == "true",
         held=parse_limits(words.get("held", "")),
-        stay_on=stay_on if re.fullmatch(r"\d{1,3}|null", stay_on) else None,
+        stay_on=stay_on if re.fullmatch("[0-9]{1,3}|null", stay_on) else None,
         holder=parse_holder(words.get("holder", "")),
         host=words.get("host", ""),
-        pid=int(pid) if re.fullmatch(r"\d{1,9}", pid) else 0,
+        pid=int(pid) if re.fullmatch("[0-9]{1,9}", pid) else 0,
     )
 
 

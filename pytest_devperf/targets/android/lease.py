@@ -100,5 +100,5 @@ def parse_holder(line: str) -> Holder | None:
     >>> parse_holder("4711  0f1c") is None
     True
     """
-    found = re.fullmatch(r"(\d{1,9}) (\d{1,19})(?: ([0-9a-f-]{1,36}))?", line.strip())
+    found = re.fullmatch(r"([0-9]{1,9}) ([0-9]{1,19})(?: ([0-9a-f-]{1,36}))?", line.strip())
     return Holder(pid=int(found[1]), start_ticks=int(found[2]), boot=found[3] or "") if found else None

@@ -74,5 +74,5 @@ def parse_limits(text: str) -> dict[str, Limits]:
     >>> parse_limits("policy0:300-1800 nonsense")
     {'policy0': Limits(min_khz=300, max_khz=1800)}
     """
-    found = re.findall(r"(?<!\S)(policy\d{1,3}):(\d{1,9})-(\d{1,9})(?!\S)", text)
+    found = re.findall(r"(?<!\S)(policy[0-9]{1,3}):([0-9]{1,9})-([0-9]{1,9})(?!\S)", text)
     return {policy: Limits(int(least), int(most)) for policy, least, most in found}

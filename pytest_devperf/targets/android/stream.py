@@ -18,6 +18,12 @@ HEADER_BYTES = 5
 CHUNK_BYTES = 65536
 """Read at a time; the protocol's packets are no longer than this on most phones."""
 
+MOST_PACKET_BYTES = 1 << 20
+"""Largest packet that is believed (AOSP: packages/modules/adb/adb.h, MAX_PAYLOAD)."""
+
+MOST_BYTES = 1 << 28
+"""Output that is kept, 256 MiB: a million iterations are 20 MB of digits."""
+
 STDERR_KEPT_BYTES = 4096
 """What is kept of the error output: the last lines say what went wrong."""
 
@@ -71,11 +77,13 @@ class Stream:
             Timeout: No line came in time.
             OSError: The link is gone.
         """
-        while b"\n" not in self._out:
-            if not self._receive(deadline_s) and b"\n" not in self._out:
+        searched = 0
+        while (end := self._out.find(b"\n", searched)) < 0:
+            searched = len(self._out)
+            if not self._receive(deadline_s) and b"\n" not in self._out[searched:]:
                 raise EOFError("the output ended")
-        line, _, rest = bytes(self._out).partition(b"\n")
-        self._out = bytearray(rest)
+        line = bytes(self._out[:end])
+        del self._out[: end + 1]
         return line.rstrip(b"\r").decode("utf-8", "replace")
 
     def read_all(self, deadline_s: float) -> str:
@@ -124,9 +132,11 @@ class Stream:
             return False
         if not self._packets:
             self._out += chunk
-            return True
-        self._raw += chunk
-        self._unpack()
+        else:
+            self._raw += chunk
+            self._unpack()
+        if len(self._out) > MOST_BYTES:
+            raise ConnectionError(f"it sent more than {MOST_BYTES >> 20} MiB")
         return not self._ended
 
     def _unpack(self) -> None:
@@ -134,6 +144,8 @@ class Stream:
         while len(self._raw) - at >= HEADER_BYTES:
             kind = self._raw[at]
             size = int.from_bytes(self._raw[at + 1 : at + HEADER_BYTES], "little")
+            if size > MOST_PACKET_BYTES:
+                raise ConnectionError(f"it announced a packet of {size} bytes")
             end = at + HEADER_BYTES + size
             if end > len(self._raw):
                 break

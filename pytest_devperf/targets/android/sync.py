@@ -8,6 +8,12 @@ import struct
 import time
 from pathlib import Path
 
+MOST_BLOCK_BYTES = 1 << 20
+"""Largest block that is believed of a phone; the service's own are at most `BLOCK_BYTES`."""
+
+MOST_FILE_BYTES = 1 << 31
+"""Largest file that is fetched, 2 GiB: outputs of a model have a few MB."""
+
 BLOCK_BYTES = 65536
 """Largest block of data the service takes (AOSP: packages/modules/adb/file_sync_protocol.h, SYNC_DATA_MAX)."""
 
@@ -63,7 +69,9 @@ def fetch_file(connection: socket.socket, remote: str) -> bytes:
         length = struct.unpack("<I", _exactly(connection, 4))[0]
         if word == b"DONE":
             return bytes(data)
-        block = _exactly(connection, length)
+        block = _block(connection, length)
+        if len(data) + length > MOST_FILE_BYTES:
+            raise ValueError(f"{remote} has more than {MOST_FILE_BYTES >> 30} GiB")
         if word == b"FAIL":
             raise Refused(block.decode("utf-8", "replace"))
         if word != b"DATA":
@@ -77,8 +85,14 @@ def _read_answer(connection: socket.socket) -> None:
     if word == b"OKAY":
         return
     if word == b"FAIL":
-        raise Refused(_exactly(connection, length).decode("utf-8", "replace"))
+        raise Refused(_block(connection, length).decode("utf-8", "replace"))
     raise ValueError(f"adb answered {word!r} to a push")
+
+
+def _block(connection: socket.socket, length: int) -> bytes:
+    if length > MOST_BLOCK_BYTES:
+        raise ValueError(f"adb announced a block of {length} bytes")
+    return _exactly(connection, length)
 
 
 def _exactly(connection: socket.socket, count: int) -> bytes:

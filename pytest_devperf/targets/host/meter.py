@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_devperf.sensor.instrument import MONITORING_TOOLS
 from pytest_devperf.targets.protocol import RoundContext
+from pytest_devperf.untrusted import parse_whole
 
 SCHEDSTAT = "/proc/thread-self/schedstat"
 """Run time, run delay (ns) and timeslices of this thread; `/proc/self/…` is the main thread's.
@@ -30,10 +31,11 @@ def parse_waited_ns(schedstat: bytes) -> int | None:
     >>> parse_waited_ns(b"2301911 70422 5")
     70422
     """
-    fields = schedstat.split()
-    if len(fields) < 2 or not fields[0].isdigit() or not fields[1].isdigit() or int(fields[0]) == 0:  # noqa: PLR2004 - run time, run delay
+    words = schedstat.decode("ascii", "replace").split()
+    if len(words) < 2:  # noqa: PLR2004 - run time, run delay
         return None
-    return int(fields[1])
+    run_ns, delay_ns = map(parse_whole, words[:2])
+    return delay_ns if run_ns and delay_ns is not None and delay_ns >= 0 else None
 
 
 def read_asleep_ns() -> int | None:

@@ -1,0 +1,251 @@
+"""A small share of what `python -m benchmarks.fuzz` tries: the same inputs each time, in seconds."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import pytest_devperf
+from benchmarks.fuzz import __main__ as command
+from benchmarks.fuzz import parsers as registry
+from benchmarks.fuzz.growth import SMALL_BYTES, Pump, check_growth
+from benchmarks.fuzz.parsers import PARSERS, Parser
+from benchmarks.fuzz.trial import Tally, try_input, try_inputs
+
+ROOT = Path(pytest_devperf.__file__).parent
+
+INPUTS, PUMPS, SEED = 100, 3, 20_261_130
+
+
+@pytest.mark.parametrize("parser", PARSERS, ids=[parser.name for parser in PARSERS])
+def test_a_parser_raises_nothing_foreign_and_believes_no_absurd_number(parser: Parser) -> None:
+    for data in parser.seeds:
+        assert try_input(parser, data, Tally(parser.name)) is None
+
+    tally = try_inputs(parser, INPUTS, SEED)
+
+    assert tally.faults == []
+    assert tally.inputs == INPUTS
+
+
+@pytest.mark.parametrize("parser", PARSERS, ids=[parser.name for parser in PARSERS])
+def test_a_parser_takes_no_more_work_and_memory_than_its_input_is_long(parser: Parser) -> None:
+    assert check_growth(parser, PUMPS, SEED).faults == []
+
+
+# --- the harness finds what it looks for ----------------------------------------------------------
+
+
+def fake(call: registry.Call, *errors: type[Exception]) -> Parser:
+    return Parser(name="fake", call=call, seeds=(b"a: 1\nb: 2\n",), errors=errors)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda data: {}[data], "KeyError"),
+        (lambda data: int(data.partition(b":")[2] or b"x"), "ValueError"),
+        (lambda _: float("inf"), "gave inf"),
+        (lambda _: {"a": [(1 << 70,)]}, "an integer of 71 bits"),
+        (lambda _: [].append([]) or [].pop(), "IndexError"),
+    ],
+)
+def test_a_foreign_exception_and_an_absurd_number_are_faults(call: registry.Call, words: str) -> None:
+    tally = try_inputs(fake(call), 50, SEED)
+
+    assert words in tally.faults[0]
+    assert "input b" in tally.faults[0]
+
+
+def test_what_a_parser_may_raise_is_no_fault_unless_its_message_is_the_input() -> None:
+    def refuse(data: bytes) -> None:
+        raise ValueError(data.decode("latin-1") * 2)
+
+    tally = Tally("fake")
+    assert try_input(fake(refuse, ValueError), b"short", tally) is None
+    assert tally.refused == 1
+    assert try_input(fake(refuse, ValueError), b"x" * 10_000, tally) == "a message of 20000 characters"
+
+
+def test_an_input_that_is_never_done_with_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.fuzz.trial.CPU_S", 0.05)
+
+    def spin(_: bytes) -> None:
+        while True:
+            pass
+
+    fault = try_input(fake(spin), b"", Tally("fake"))
+
+    assert fault is not None
+    assert fault.startswith("Endless: not done after 0.05 s of CPU time")
+
+
+QUADRATIC = re.compile(rb"^\s*x=", re.MULTILINE)
+
+
+@pytest.mark.parametrize("call", [QUADRATIC.search, lambda data: [data[at:].count(b"\n") for at in range(len(data))]])
+def test_work_that_grows_with_the_square_is_a_fault(call: registry.Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.fuzz.growth.SMALL_BYTES", 2048)
+    monkeypatch.setattr("benchmarks.fuzz.growth.LARGE_BYTES", 8192)
+
+    growth = check_growth(Parser(name="fake", call=call, seeds=(b"\n",)), 4, SEED)
+
+    assert "times the CPU time" in growth.faults[0]
+
+
+def test_memory_out_of_proportion_is_a_fault() -> None:
+    growth = check_growth(fake(lambda data: [bytes(1000) for _ in data]), 2, SEED)
+
+    assert "bytes of memory for each of the input" in growth.faults[0]
+
+
+def test_a_pump_makes_inputs_of_about_the_length_that_is_asked_for() -> None:
+    grown = Pump(b"{", b"[", b"1", b"]").grown(SMALL_BYTES)
+
+    assert abs(len(grown) - SMALL_BYTES) <= 2
+    assert grown.startswith(b"{[[[")
+    assert grown.endswith(b"]]]")
+
+
+def test_the_same_seed_gives_the_same_inputs() -> None:
+    first: list[bytes] = []
+    second: list[bytes] = []
+    try_inputs(fake(first.append), 30, SEED)
+    try_inputs(fake(second.append), 30, SEED)
+
+    assert first == second
+    assert len(set(first)) > 10
+
+
+def test_the_command_prints_every_parsers_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--inputs", "40", "--pumps", "1", "--only", "option s", "--workers", "1"]) == 0
+
+    told = capsys.readouterr().out
+    assert re.search(r"option seconds +\d+ +\d+ +1", told)
+    assert "4 parsers, 40 inputs, 4 pumps, seed 1: 0 faults" in told
+
+
+# --- nothing is left out --------------------------------------------------------------------------
+
+EXCUSED: Mapping[str, str] = {
+    "case/array.py": "read_array read_objects",  # attributes of objects, no text: tests/unit/test_hostile_values.py
+    # The command line and the ini file are read by pytest, and every value by a parser of `plugin/parse.py`.
+    "plugin/chosen.py": "read_options read_plain_options",
+    "plugin/options.py": "read_cli read_ini",
+    "plugin/parse.py": "parse_choice",  # makes the parser that is tried as `option choice`
+    # Written by this package in another process of the same session.
+    "plugin/fresh.py": "new_events output",
+    "plugin/phones.py": "pytest_testnodedown",
+    "plugin/turns.py": "_hear",
+    "record/codec.py": "schema",
+    "simphone/onboard/link.py": "read take",
+    "simphone/services.py": "_reply",
+    "targets/android/journal.py": "_own read",
+    "targets/android/setup.py": "_facts sources_sha256",
+    "targets/host/executorch_build.py": "build",
+    # Hand what they read to a parser that is tried, or take one word of the kernel's or the system's.
+    "plugin/baseline.py": "read",
+    "sensor/cpus.py": "_text read read_bound_cpus read_clusters",
+    "sensor/instrument.py": "read_instrument",
+    "sensor/linux.py": "_word text used_ram_mb",
+    "sensor/load.py": "read_cpu_times read_ram_mb",
+    "sensor/memory.py": "_status",
+    "sensor/windows.py": "parse_power_status read_drivers read_supply",
+    "simphone/isolated.py": "_remedy",
+    "simphone/lent.py": "_library_folders",
+    "simphone/onboard/serve.py": "_children_of",
+    "simphone/usage.py": "_number_inside _tree",
+    "store/commit.py": "read_commit",
+    "store/files.py": "read",
+    "store/folder.py": "read",
+    "store/remote.py": "read",
+    "targets/android/adb.py": "_usb_interface",
+    "targets/android/identity.py": "read_identity",
+    "targets/android/limits.py": "read_limits",
+    "targets/android/model.py": "parse_watched",
+    "targets/android/place.py": "read",
+    "targets/host/children.py": "read_descendants",
+    "targets/host/command.py": "_written",
+    "targets/host/executorch.py": "_output",
+    "targets/host/identity.py": "_text read_device",
+    "targets/host/meter.py": "read_asleep_ns",
+    "targets/host/peak.py": "read",
+    "targets/ios/phone.py": "list_connected",
+    "tool/readers.py": "parse_output",
+    # Sent to the simulated phone by the genuine adb of this machine.
+    "simphone/daemon.py": "read read_exactly",
+    "simphone/onboard/files.py": "_read_word _recv_v2 _send_v2",
+    "simphone/shell.py": "_packet",
+    "simphone/wire.py": "encode",
+}
+"""Readers without a row of their own by file, and why."""
+
+NAMED = re.compile(r"(parse|split|decode|read)(_|$)")
+"""Names of functions that read somebody else's text or bytes."""
+
+DECODERS = {"loads", "raw_decode", "unpack", "unpack_from", "from_bytes", "frombuffer", "read_text", "read_bytes",
+            "ZipFile", "mmap"}  # fmt: skip
+"""Calls that make a function a reader, whatever its name."""
+
+
+def _calls_a_decoder(function: ast.AST) -> bool:
+    names = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(getattr(name, "attr", getattr(name, "id", "")) in DECODERS for name in names) or any(
+        re.search(r"(json|msgpack|decoder)\.decode$", ast.unparse(node.func))
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+    )
+
+
+def _readers() -> set[str]:
+    """Name every function that reads somebody else's text or bytes."""
+    return {
+        f"{path.relative_to(ROOT).as_posix()}:{node.name}"
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if NAMED.match(node.name) or _calls_a_decoder(node)
+    }
+
+
+def _excused() -> set[str]:
+    return {f"{path}:{name}" for path, names in EXCUSED.items() for name in names.split()}
+
+
+def _tried() -> set[str]:
+    """Name every function of the package that runs when the parsers get their seeds."""
+    codes = set()
+
+    def note(frame: FrameType, _event: str, _argument: object) -> None:
+        codes.add(frame.f_code)
+
+    sys.setprofile(note)
+    try:
+        for parser in PARSERS:
+            for data in parser.seeds:
+                try_input(parser, data, Tally(parser.name))
+    finally:
+        sys.setprofile(None)
+    paths = {code: Path(code.co_filename) for code in codes}
+    return {
+        f"{path.relative_to(ROOT).as_posix()}:{code.co_name}"
+        for code, path in paths.items()
+        if path.is_relative_to(ROOT)
+    }
+
+
+def test_every_reader_is_tried() -> None:
+    missing = _readers() - _tried() - _excused()
+
+    assert sorted(missing) == [], "add a row to benchmarks/fuzz/parsers.py, or say in EXCUSED why it needs none"
+
+
+def test_no_excuse_is_left_for_what_is_tried_or_gone() -> None:
+    assert sorted(_excused() - _readers()) == []
+    assert sorted(_excused() & _tried()) == []
