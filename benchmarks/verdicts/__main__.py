@@ -13,11 +13,10 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 
 from benchmarks.verdicts.devices import KINDS
-from benchmarks.verdicts.session import CONFIRM_STARTS, Rules
+from benchmarks.verdicts.session import Rules
 from benchmarks.verdicts.table import by_device, laid_out, overview
 from benchmarks.verdicts.trial import OURS, PAIRED, Score, trial
 
@@ -39,9 +38,6 @@ def options(argv: list[str]) -> argparse.Namespace:
     known = ", ".join(names).replace("%", "%%")
     parser.add_argument("--devices", nargs="+", choices=names, default=names, metavar="NAME", help=known)
     parser.add_argument("--saved", type=int, choices=(1, 2, 3, 4, 5), default=1, help="saved runs in the baseline")
-    parser.add_argument(
-        "--confirm-starts", type=int, default=CONFIRM_STARTS, help="process starts of a confirmation (default: 6)"
-    )
     parser.add_argument("--only-default", action="store_true", help="leave peers, variants and turns out")
     parser.add_argument("--paired", action="store_true", help="measure old and new code in turns, and nothing else")
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
@@ -51,18 +47,17 @@ def options(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def run_task(task: Task, *, saved: int, confirm_starts: int) -> tuple[str, dict[str, Score]]:
+def run_task(task: Task, *, saved: int) -> tuple[str, dict[str, Score]]:
     """Run one trial; the function that the worker processes call. Without saved runs only turns are tried."""
     name, seed, everything, with_pairs = task
-    chosen: Mapping[str, Rules] = {} if not saved else OURS if everything else {"devperf": OURS["devperf"]}
-    ours = {rule: replace(each, confirm_starts=confirm_starts) for rule, each in chosen.items()}
+    ours: Mapping[str, Rules] = {} if not saved else OURS if everything else {"devperf": OURS["devperf"]}
     return name, trial(name, seed, saved, with_peers=everything, with_pairs=with_pairs, ours=ours)
 
 
-def gather_scores(tasks: list[Task], *, saved: int, confirm_starts: int, workers: int) -> dict[str, dict[str, Score]]:
+def gather_scores(tasks: list[Task], *, saved: int, workers: int) -> dict[str, dict[str, Score]]:
     """Run all trials and add their scores up: rule -> device -> score."""
     totals: dict[str, dict[str, Score]] = {}
-    work = partial(run_task, saved=saved, confirm_starts=confirm_starts)
+    work = partial(run_task, saved=saved)
     with ExitStack() as stack:
         found: Iterator[tuple[str, dict[str, Score]]] = map(work, tasks)
         if workers > 1:
@@ -86,7 +81,7 @@ def main(argv: list[str]) -> int:
         for name in chosen.devices
     ]
     began = time.monotonic()
-    totals = gather_scores(tasks, saved=saved, confirm_starts=chosen.confirm_starts, workers=chosen.workers)
+    totals = gather_scores(tasks, saved=saved, workers=chosen.workers)
     took_s = time.monotonic() - began
     print(
         f"{len(chosen.devices)} kinds of device, {trials} machines of each with 16 cases, seeds from {chosen.seed}, "

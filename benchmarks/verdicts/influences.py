@@ -14,6 +14,15 @@ import random
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
+Times = npt.NDArray[np.float64]
+"""(iterations,) ns."""
+
+SECOND_MODE = 0.35
+"""Share of process starts with the slower of two layouts."""
+
 
 class Influence(Protocol):
     """One cause of slowness."""
@@ -146,6 +155,118 @@ class Fall:
 
 
 @dataclass(slots=True)
+class Cap:
+    """A cap on the clock that comes at some moment of a session, or stood before it, and stays."""
+
+    chance: float
+    """Chance of it in a session."""
+    low: float
+    high: float
+    """It makes everything slower by a fraction between these."""
+    within_s: float
+    """It comes at a time uniform in this span of the session; in three sessions of thirteen it stood before."""
+    depth: float = 0.0
+    left_s: float = math.inf
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Decide about this session."""
+        self.factor, self.depth = 1.0, draw.uniform(self.low, self.high)
+        self.left_s = draw.uniform(-0.3 * self.within_s, self.within_s) if draw.random() < self.chance else math.inf
+        self.advance(0.0, 0.0, draw)
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - the moment is drawn
+        """Come when the moment has come."""
+        self.left_s -= seconds
+        if self.left_s <= 0:
+            self.factor = 1 + self.depth
+
+
+@dataclass(slots=True)
+class Neighbour:
+    """A program on the other thread of the same core, or in the same cache: it slows code itself, for seconds."""
+
+    start_plan: tuple[float, float]
+    """Part of the time it runs; each session draws one between these, never below 0 and never above 1."""
+    lasts_s: float
+    """Mean length of a visit."""
+    low: float
+    high: float
+    """A visit makes everything slower by a fraction between these."""
+    busy: float = 0.0
+    on: bool = False
+    left_s: float = 0.0
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Draw how busy this session is."""
+        self.busy = min(1.0, max(0.0, draw.uniform(*self.start_plan)))
+        self.on = draw.random() < self.busy
+        self._draw(draw)
+
+    def _draw(self, draw: random.Random) -> None:
+        """Choose length and weight of what begins now."""
+        self.on = (self.on or self.busy >= 1) and self.busy > 0
+        mean_s = self.lasts_s if self.on else self.lasts_s * (1 - self.busy) / max(self.busy, 1e-3)
+        self.left_s = draw.expovariate(1 / max(mean_s, 1e-3)) if self.busy > 0 else math.inf
+        self.factor = 1 + draw.uniform(self.low, self.high) if self.on else 1.0
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - blind to load
+        """Change between visit and pause."""
+        while seconds >= self.left_s:
+            seconds -= self.left_s
+            self.on = not self.on
+            self._draw(draw)
+        self.left_s -= seconds
+
+
+@dataclass(slots=True)
+class Waits:
+    """More programs than CPUs: now and then the thread waits for its turn. It hits iterations, not everything."""
+
+    per_s: tuple[float, float]
+    """Waits per second of running; each session draws one between these."""
+    lasts_s: tuple[float, float]
+    """Mean length of a wait, drawn alike."""
+    start_plan: float
+    """Part of the time in which there is a queue at all."""
+    stays_s: float = 20.0
+    """Mean time until that changes."""
+    rate_per_s: float = 0.0
+    wait_s: float = 0.0
+    on: bool = False
+    left_s: float = 0.0
+    factor: float = 1.0
+
+    def wake(self, draw: random.Random) -> None:
+        """Draw how long this session's queue is."""
+        self.rate_per_s, self.wait_s = draw.uniform(*self.per_s), draw.uniform(*self.lasts_s)
+        self._draw(draw)
+
+    def _draw(self, draw: random.Random) -> None:
+        self.on = draw.random() < self.start_plan
+        self.left_s = draw.expovariate(1 / self.stays_s)
+
+    def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - blind to load
+        """Form or dissolve the queue."""
+        self.left_s -= seconds
+        if self.left_s <= 0:
+            self._draw(draw)
+
+    def hits(self, times_ns: Times, noise: np.random.Generator) -> Times:
+        """Draw how long each iteration waits, in ns.
+
+        Args:
+            times_ns: How long the iterations run.
+            noise: Source of chance.
+        """
+        if not self.on:
+            return np.zeros_like(times_ns)
+        count = noise.poisson(times_ns * (self.rate_per_s / 1e9))
+        return count * noise.exponential(self.wait_s * 1e9, times_ns.shape)
+
+
+@dataclass(slots=True)
 class Bursts:
     """Another program that comes and goes and takes cache, memory bandwidth and time."""
 
@@ -270,15 +391,17 @@ class Offsets:
     """What a process start draws and keeps: addresses, hash seed, page colours. Only the workload feels it."""
 
     kind: str = "normal"
-    """`normal`, or `heavy`: one-sided with a long tail."""
+    """`normal`, `heavy`: one-sided with a long tail, or `modes`: one start in three is slower."""
     spread: float = 0.0
-    """Standard deviation (normal) or scale (heavy), relative."""
+    """Standard deviation (normal), scale (heavy) or distance (modes), relative."""
 
     def draw(self, draw: random.Random) -> float:
         """Draw one start's factor."""
         if self.kind == "heavy":
             # A Lomax tail of index 3: half of all starts within 0.26 scales, one in 100 beyond 3.6 scales.
             return 1 + self.spread * (draw.paretovariate(3.0) - 1)
+        if self.kind == "modes":
+            return 1 + self.spread * (draw.random() < SECOND_MODE)
         return math.exp(draw.gauss(0, self.spread))
 
 
@@ -290,6 +413,12 @@ class Cores:
     """Chance of the slow kind of core."""
     slow_factor: float = 1.0
     """How much longer everything takes there."""
+    moves: float = 0.0
+    """Chance that a process is put elsewhere before a round."""
+
+    def draw(self, draw: random.Random) -> float:
+        """Draw a core: how much longer everything takes there."""
+        return self.slow_factor if draw.random() < self.slow_chance else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,3 +452,9 @@ class Kind:
     texture: Texture = field(default_factory=Texture)
     tick_ns: float = 30.0
     """Step of the clock; 30 ns is what reading a fast one costs."""
+    anchor_offset: float = 0.003
+    """Standard deviation of the anchor between process starts: it has a layout of its own."""
+    felt: tuple[float, float] = (0.6, 1.5)
+    """How strongly workloads feel the machine, as exponents; the anchor's is 1."""
+    busy: bool = False
+    """Whether other programs disturb it all the time: such machines have a table of their own."""

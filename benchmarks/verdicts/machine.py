@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.verdicts.influences import Influence, Kind
+from benchmarks.verdicts.influences import Influence, Kind, Times, Waits
 from pytest_devperf.case.workload import Command, Workload
 from pytest_devperf.errors import Unsupported
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.protocol import Memory
+from pytest_devperf.targets.protocol import Memory, RoundContext
 
 START_S = 0.4
 """A fresh interpreter with the test's imports."""
@@ -31,9 +31,6 @@ ANCHOR_NS = 200_000.0
 
 ANCHOR_JITTER = 0.006
 """Standard deviation of one anchor reading."""
-
-ANCHOR_OFFSET = 0.003
-"""Standard deviation of the anchor between process starts: it has a layout of its own."""
 
 AFTER_ROUND = (0.02, 0.19)
 """How much slower the anchor is right after something else used the caches."""
@@ -91,6 +88,14 @@ class Machine:
             influence.advance(seconds, load, self.draw)
         self._gather()
 
+    def waits(self, times_ns: Times) -> Times:
+        """Draw how long each iteration waits for a CPU, in ns, by how long it runs."""
+        found = np.zeros_like(times_ns)
+        for influence in self.influences:
+            if isinstance(influence, Waits):
+                found += influence.hits(times_ns, self.noise)
+        return found
+
     def _gather(self) -> None:
         """Put all influences together."""
         self.slowness = math.prod(influence.factor for influence in self.influences)
@@ -125,7 +130,7 @@ class VirtualRunner:
     machine: Machine
     case: VirtualCase
     level_ns: float
-    """Time of one call in this process on the undisturbed machine: truth, layout and core."""
+    """Time of one call in this process on the undisturbed machine: truth and layout."""
     core: float
     anchor_ns: float
     second_mode: float
@@ -133,11 +138,16 @@ class VirtualRunner:
     load_ns: int | None
     tick_ns: float
     after_round: bool = True
+    wall_ns: float = 0.0
+    """Of the latest round."""
+    waited_ns: float = 0.0
 
     def run(self, iterations: int, inner_loops: int) -> list[float]:
         """Run and time: (iterations,) ns each, inner loops divided out."""
         machine, texture = self.machine, self.machine.kind.texture
         noise = machine.noise
+        if machine.draw.random() < machine.kind.cores.moves:
+            self.core = machine.kind.cores.draw(machine.draw)
         times = np.exp(noise.standard_normal(iterations) * texture.jitter)
         hit = noise.random(iterations)
         spikes = hit < texture.spike_chance
@@ -146,7 +156,7 @@ class VirtualRunner:
             times[spikes] += height[spikes] / inner_loops
         if texture.mode_gap:
             times[hit > 1 - self.second_mode] += texture.mode_gap
-        times *= self.level_ns
+        times *= self.level_ns * self.core
         self._live_through(times, inner_loops)
         # A clock shows whole ticks; where in a tick an iteration begins is chance.
         ticks = np.floor(times * (inner_loops / self.tick_ns) + noise.random(iterations))
@@ -154,25 +164,35 @@ class VirtualRunner:
         shown: list[float] = (np.maximum(ticks, 1.0) * (self.tick_ns / inner_loops)).tolist()
         return shown
 
-    def _live_through(self, times: np.ndarray[tuple[int], np.dtype[np.float64]], inner_loops: int) -> None:
+    def _live_through(self, times: Times, inner_loops: int) -> None:
         """Slow the iterations down, in place, by what the machine does while they run."""
         machine, sensitivity = self.machine, self.case.sensitivity
         count = len(times)
         length_s = float(times.sum()) * inner_loops / 1e9
         chunks = min(count, max(1, round(length_s * machine.slowness / CHUNK_S)))
+        self.waited_ns = 0.0
         for chunk in range(chunks):
             part = slice(chunk * count // chunks, (chunk + 1) * count // chunks)
             times[part] *= machine.slowness**sensitivity
+            waits_ns = machine.waits(times[part] * inner_loops)
+            self.waited_ns += float(waits_ns.sum())
+            times[part] += waits_ns / inner_loops
             machine.spend(float(times[part].sum()) * inner_loops / 1e9)
+        self.wall_ns = float(times.sum()) * inner_loops
 
     def anchor(self) -> int:
         """Time the fixed kernel once: slow by 2 to 19 % right after a round, then steady."""
         draw = self.machine.draw
         cold = 1 + draw.uniform(*AFTER_ROUND) if self.after_round else 1.0
         self.after_round = False
-        value = self.anchor_ns * self.machine.slowness * (1 + draw.gauss(0, ANCHOR_JITTER)) * cold
+        value = self.anchor_ns * self.core * self.machine.slowness * (1 + draw.gauss(0, ANCHOR_JITTER)) * cold
+        value += float(self.machine.waits(np.array([value]))[0])
         self.machine.now_s += value / 1e9
         return max(1, round(value / self.tick_ns)) * round(self.tick_ns)
+
+    def round_context(self) -> RoundContext:
+        """Tell what the kernel would of the latest round."""
+        return RoundContext(wall_ns=round(self.wall_ns), waited_ns=round(self.waited_ns))
 
     def memory(self, iterations: int) -> Memory:  # noqa: ARG002 - sizes do not depend on it
         """Take sizes in a pass of its own: allocators round, the page cache moves."""
@@ -203,16 +223,16 @@ class VirtualTarget:
             raise Unsupported("a virtual device runs its own cases alone")
         case = self.cases[workload.argv[0]]
         machine, draw, kind = self.machine, self.machine.draw, self.machine.kind
-        core = kind.cores.slow_factor if draw.random() < kind.cores.slow_chance else 1.0
+        core = kind.cores.draw(draw)
         layout = kind.offsets.draw(draw)
         load_ns = (case.load_ns or 0.0) * machine.slowness * core * math.exp(abs(draw.gauss(0, LOAD_SPREAD)))
         machine.spend(START_S + load_ns / 1e9)
         yield VirtualRunner(
             machine=machine,
             case=case,
-            level_ns=case.base_ns * (1 + self.slower.get(case.id, 0.0)) * layout * core,
+            level_ns=case.base_ns * (1 + self.slower.get(case.id, 0.0)) * layout,
             core=core,
-            anchor_ns=ANCHOR_NS * core * (1 + draw.gauss(0, ANCHOR_OFFSET)),
+            anchor_ns=ANCHOR_NS * (1 + draw.gauss(0, kind.anchor_offset)),
             second_mode=draw.uniform(*kind.texture.mode_share),
             load_ns=round(load_ns) if case.load_ns else None,
             tick_ns=kind.tick_ns,

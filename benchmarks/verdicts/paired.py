@@ -89,6 +89,7 @@ def paired_session(on: Bench, slower: Mapping[str, float]) -> list[Outcome]:
             slower=slower.get(two.new.case.id, 0.0),
             comparison=_compared(at, two),
             iterations=two.spare + iterations_of(two.old) + iterations_of(two.new),
+            starts=2 * two.pairs,
             confirmed=False,
         )
         for two in both

@@ -1,29 +1,31 @@
 """A session on a virtual device, from the first process start to the verdict, through the plugin's own words.
 
-What the plugin's passes do with a real device is done here with one made of arithmetic: starts of all
-pending cases are interleaved, `run_start` takes the rounds, a baseline gives pace and bound, suspects are
-measured again after a cooldown, `compare` judges.
+What the plugin's passes do with a real device is done here with one made of arithmetic: starts of all pending cases are
+interleaved, `run_start` takes the rounds, a baseline gives pace and bound, `compare_so_far` says what to measure next.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from msgspec.structs import replace as with_fields
 
 from benchmarks.verdicts.influences import Kind
 from benchmarks.verdicts.machine import Machine, VirtualCase, VirtualClock, VirtualTarget, build
-from pytest_devperf import stats
-from pytest_devperf.case.plan import Plan, rounds_of_start
+from pytest_devperf.case.plan import Plan, rounds_of_first_look, rounds_of_start
 from pytest_devperf.case.workload import Command
 from pytest_devperf.compare.bound import early_bound_ns, pace_of
-from pytest_devperf.compare.compare import compare
+from pytest_devperf.compare.compare import Reached, compare_so_far
 from pytest_devperf.compare.history import Baseline, gather
+from pytest_devperf.compare.looks import FIRST_STARTS, SAVED_STARTS, Further
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.saving import more_to_save
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Round, StartPlan, StartResult
+from pytest_devperf.measure.undisturbed import earlier_of
 from pytest_devperf.metric import BYTES_PER_MIB, LATENCY, LOAD, PEAK_MEMORY, memory_metric, start_metric, time_metric
 from pytest_devperf.record.measurement import scalar_measurement, time_measurement, with_confirmation
 from pytest_devperf.record.record import Comparison, DeviceRecord, Measurement, Record, Run, WorkloadRecord
@@ -38,14 +40,16 @@ FASTEST_NS, SLOWEST_NS = 50e3, 20e6
 LOADS_EVERY = 4
 """Every fourth case is a model: it has a load and a peak of memory besides."""
 
-SAVE_STARTS, COMPARE_STARTS, CONFIRM_STARTS = 6, 3, 6
-"""The plugin's defaults."""
+METRICS_OF_A_LOAD = 2
 
 COOLDOWN_S = 10.0
 """What a host waits before suspects are measured again."""
 
 AWAY_S = 12 * 3600.0
 """Time between two sessions."""
+
+FIRST_TO_SETTLE = 2
+"""Process starts after which it is asked whether the machine explains a suspect: anchors of one say little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +58,12 @@ class Rules:
 
     policy: Policy = field(default_factory=Policy)
     early_pass: bool = True
-    confirm_starts: int = CONFIRM_STARTS
-    """Process starts of a confirmation."""
+    settle: bool = True
+    """Whether a suspect that the machine explains ends its first look early."""
+    more: bool = True
+    """Whether suspects, and saved runs whose starts differ, are given more process starts."""
+    saved_starts: int = SAVED_STARTS
+    first_starts: int = FIRST_STARTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +75,9 @@ class Outcome:
     """The truth, as a fraction."""
     comparison: Comparison
     iterations: int
-    """Recorded iterations until the verdict, those of a confirmation included."""
+    """Recorded iterations until the verdict, those of further looks included."""
+    starts: int
+    """Process starts until the verdict."""
     confirmed: bool
     """Whether it was measured a second time."""
 
@@ -83,18 +93,24 @@ class Pending:
 
     case: VirtualCase
     start_results: list[StartResult] = field(default_factory=list)
+    again: list[StartResult] = field(default_factory=list)
+    """results of the second look and all later ones."""
     loads_ns: list[tuple[float, ...]] = field(default_factory=list)
     peaks_mib: list[tuple[float, ...]] = field(default_factory=list)
+    loads_again: int = 0
+    """How many of the loads and peaks belong to later looks."""
+    reached: Reached | None = None
 
     @property
     def rounds(self) -> list[Round]:
         """Every round so far."""
-        return [taken for start_result in self.start_results for taken in start_result.rounds]
+        return [taken for start_result in (*self.start_results, *self.again) for taken in start_result.rounds]
 
     @property
-    def medians_ns(self) -> tuple[float, ...]:
-        """Median of every round so far."""
-        return tuple(stats.median(taken.samples_ns) for taken in self.rounds)
+    def passed_early(self) -> bool:
+        """Whether the look that is under way has ended because enough is known."""
+        look = self.again or self.start_results
+        return bool(look) and look[-1].stop == "early-pass"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,16 +126,27 @@ class Bench:
         """Copy it: both copies meet the same future."""
         return Bench(machine=self.machine.fork(), cases=self.cases, plan=self.plan, saved=self.saved)
 
+    @property
+    def metrics(self) -> int:
+        """Metrics that a comparison of the suite judges."""
+        return sum(1 if case.load_ns is None else 1 + METRICS_OF_A_LOAD for case in self.cases)
 
-def suite(seed: int, count: int = CASES) -> tuple[VirtualCase, ...]:
-    """Draw the cases of a suite; each feels the machine's slowness more or less than the anchor does."""
+
+def suite(seed: int, count: int = CASES, felt: tuple[float, float] = (0.6, 1.5)) -> tuple[VirtualCase, ...]:
+    """Draw the cases of a suite.
+
+    Args:
+        seed: Of the suite.
+        count: How many.
+        felt: How strongly they feel the machine's slowness, as exponents between these.
+    """
     draw = random.Random(f"suite/{seed}")
     step = (SLOWEST_NS / FASTEST_NS) ** (1 / max(1, count - 1))
     return tuple(
         VirtualCase(
             id=f"suite/test_case_{index}.py::test",
             base_ns=FASTEST_NS * step**index * draw.uniform(0.8, 1.25),
-            sensitivity=draw.uniform(0.6, 1.2),
+            sensitivity=draw.uniform(*felt),
             load_ns=draw.uniform(20e6, 200e6) if index % LOADS_EVERY == 0 else None,
             peak_mib=draw.uniform(10, 200),
         )
@@ -129,30 +156,146 @@ def suite(seed: int, count: int = CASES) -> tuple[VirtualCase, ...]:
 
 def bench(kind: Kind, seed: int, count: int = CASES) -> Bench:
     """Set a machine of a kind up with a suite; the same seed gives the same samples."""
-    return Bench(machine=build(kind, seed), cases=suite(seed, count))
+    return Bench(machine=build(kind, seed), cases=suite(seed, count, kind.felt))
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session on a bench."""
+
+    on: Bench
+    target: VirtualTarget
+    rules: Rules
+    baselines: Mapping[str, Baseline] = field(default_factory=dict)
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy, with the number of metrics that are judged together."""
+        return replace(self.rules.policy, metrics=self.on.metrics)
+
+    def passes(self, pending: Sequence[Pending], starts: int, start_plan: Callable[[Pending, int], StartPlan]) -> None:
+        """Start every case once per pass; a case that passed early brings up its load alone.
+
+        Args:
+            pending: The cases.
+            starts: Process starts of each.
+            start_plan: What a start is asked for.
+        """
+        order = list(pending)
+        for process in range(starts):
+            self.on.machine.draw.shuffle(order)
+            for one in order:
+                if not (one.reached or one.passed_early) or one.case.load_ns is not None:
+                    self._start(one, start_plan(one, process))
+                if self.baselines and process + 1 >= FIRST_TO_SETTLE and not one.again:
+                    self._settle(one)
+
+    def _settle(self, one: Pending) -> None:
+        """End a first look whose suspicion the machine explains."""
+        if self.rules.settle and one.reached is None and not one.passed_early:
+            reached = self.compare(one)
+            one.reached = reached if reached.settled else None
+
+    def _start(self, one: Pending, start_plan: StartPlan) -> None:
+        """Spend one process start on one case."""
+        asked = replace(start_plan, rounds=0) if one.reached else start_plan
+        with self.target.start(Command(argv=(one.case.id,)), start_plan.process) as runner:
+            start_result = run_start(runner, asked, self.on.plan, VirtualClock(self.on.machine))
+            (
+                one.again if start_plan.process >= self.rules.first_starts and self.baselines else one.start_results
+            ).append(start_result)
+            if runner.load_ns is not None:
+                one.loads_ns.append((float(runner.load_ns),))
+                memory = runner.memory(self.on.plan.warmup)
+                one.peaks_mib.append(((memory.peak - memory.baseline) / BYTES_PER_MIB,))
+
+    def compare(self, one: Pending) -> Reached:
+        """Compare a case as it stands."""
+        return compare_so_far(self.record(one), self.baselines[one.case.id], self.policy)
+
+    def record(self, one: Pending) -> Record:
+        """Put what the starts gave into a record, as the plugin does."""
+        starts = self.rules.first_starts if self.baselines else len(one.start_results)
+        record = record_of(one, self.target, self.on.plan, starts)
+        return _with_second_look(record, one, starts) if one.again else record
+
+    def saving_share(self, one: Pending, process: int) -> StartPlan:
+        """Say what a start of a run that is saved is asked for: by start 1, or by the plan."""
+        first = one.start_results[0] if one.start_results else None
+        total = first.total_rounds if first else self.on.plan.rounds
+        starts = self.rules.saved_starts
+        return StartPlan(
+            process=process,
+            rounds=rounds_of_start(total, starts, process) if process < starts else 1,
+            total_rounds=total,
+            processes=starts,
+            iterations=first.iterations if first else self.on.plan.iterations,
+            inner_loops=first.inner_loops if first else None,
+            fixed=first is not None,
+            earlier=earlier_of(one.start_results),
+        )
+
+    def first_plan(self, one: Pending, process: int) -> StartPlan:
+        """Say what a start of the first look is asked for."""
+        starts = self.rules.first_starts
+        rounds = rounds_of_first_look(self.on.plan.rounds, starts, process)
+        return self._start_plan(one, process, rounds=rounds, look=one.start_results, confirming=False)
+
+    def further_share(self, one: Pending, process: int, rounds: int) -> StartPlan:
+        """Say what a start of a later look is asked for."""
+        number = self.rules.first_starts + len(one.again)
+        return self._start_plan(one, max(number, process), rounds=rounds, look=one.again, confirming=True)
+
+    def _start_plan(
+        self, one: Pending, process: int, *, rounds: int, look: Sequence[StartResult], confirming: bool
+    ) -> StartPlan:
+        baseline, plan = self.baselines[one.case.id], self.on.plan
+        iterations, inner_loops = pace_of(baseline, LATENCY, self.policy) or (plan.iterations, None)
+        bound_ns = None
+        if self.rules.early_pass:
+            starts = self.rules.first_starts
+            bound_ns = early_bound_ns(baseline, LATENCY, self.policy, plan.rounds, starts=starts, confirming=confirming)
+        return StartPlan(
+            process=process,
+            rounds=rounds,
+            total_rounds=plan.rounds,
+            processes=self.rules.first_starts,
+            iterations=iterations,
+            inner_loops=inner_loops,
+            fixed=inner_loops is not None,
+            earlier=earlier_of(look),
+            bound_ns=bound_ns,
+        )
 
 
 def save(on: Bench, rules: Rules) -> Run:
-    """Run a session that saves: six starts, every round, nothing stops early."""
+    """Run a session that saves: every round, nothing stops early, more starts where they differ."""
     on.machine.wake(AWAY_S)
-    target = target_of(on, {})
+    session = Session(on, target_of(on, {}), rules)
     pending = [Pending(case=case) for case in on.cases]
-    _passes(on, target, pending, starts=SAVE_STARTS, baselines={}, rules=rules, confirming=False)
+    session.passes(pending, rules.saved_starts, session.saving_share)
+    while rules.more:
+        wishes = [(one, more_to_save(session.record(one), session.policy)) for one in pending]
+        unsettled = [one for one, wish in wishes if wish is not None]
+        if not unsettled:
+            break
+        starts = max(wish.starts for _, wish in wishes if wish is not None)
+        session.passes(unsettled, starts, lambda one, _: session.saving_share(one, len(one.start_results)))
     on.saved += 1
-    return _run(target, [record_of(one, target, on.plan, SAVE_STARTS) for one in pending], on.saved)
+    return run_of(session.target, [session.record(one) for one in pending], on.saved)
 
 
-def measure_fully(on: Bench, slower: Mapping[str, float], starts: int = COMPARE_STARTS) -> tuple[Record, ...]:
+def measure_fully(on: Bench, slower: Mapping[str, float], starts: int = FIRST_STARTS) -> tuple[Record, ...]:
     """Run a session without a baseline's help: every round of every case, for rules that know no early pass."""
     on.machine.wake(AWAY_S)
-    target = target_of(on, slower)
+    session = Session(on, target_of(on, slower), Rules(saved_starts=starts))
     pending = [Pending(case=case) for case in on.cases]
-    _passes(on, target, pending, starts=starts, baselines={}, rules=Rules(), confirming=False)
-    return tuple(record_of(one, target, on.plan, starts) for one in pending)
+    session.passes(pending, starts, session.saving_share)
+    return tuple(session.record(one) for one in pending)
 
 
 def compare_session(on: Bench, runs: Sequence[Run], slower: Mapping[str, float], rules: Rules) -> list[Outcome]:
-    """Run a session that compares with saved runs, confirmations included.
+    """Run a session that compares with saved runs, with as many looks as it takes.
 
     Args:
         on: Machine and suite; its state moves on.
@@ -162,31 +305,52 @@ def compare_session(on: Bench, runs: Sequence[Run], slower: Mapping[str, float],
     """
     on.machine.wake(AWAY_S)
     target = target_of(on, slower)
+    session = Session(on, target, rules, {case.id: _baseline(runs, case.id, target) for case in on.cases})
     pending = [Pending(case=case) for case in on.cases]
-    baselines = {case.id: _baseline(runs, case.id, target) for case in on.cases}
-    _passes(on, target, pending, starts=COMPARE_STARTS, baselines=baselines, rules=rules, confirming=False)
-    records = {one.case.id: record_of(one, target, on.plan, COMPARE_STARTS) for one in pending}
-    compared = {name: compare(record, baselines[name], rules.policy) for name, record in records.items()}
-    spent = {one.case.id: iterations_of(one) for one in pending}
-    suspects = [Pending(case=one.case) for one in pending if compared[one.case.id].awaiting]
-    if suspects:
-        VirtualClock(on.machine).sleep(COOLDOWN_S)
-        _passes(on, target, suspects, starts=rules.confirm_starts, baselines=baselines, rules=rules, confirming=True)
-    for one in suspects:
-        name = one.case.id
-        compared[name] = compare(_confirmed(records[name], one), baselines[name], rules.policy)
-        spent[name] += iterations_of(one)
-    again = {one.case.id for one in suspects}
-    return [
-        Outcome(
-            case_id=name,
-            slower=slower.get(name, 0.0),
-            comparison=comparison,
-            iterations=spent[name],
-            confirmed=name in again,
-        )
-        for name, comparison in compared.items()
-    ]
+    session.passes(pending, rules.first_starts, session.first_plan)
+    for one in pending:
+        one.reached = session.compare(one)
+    confirm(session, pending)
+    return [outcome_of(one, slower.get(one.case.id, 0.0)) for one in pending]
+
+
+def confirm(session: Session, pending: Sequence[Pending]) -> None:
+    """Measure suspects again until nothing more would change their verdicts."""
+    waited = False
+    while True:
+        asked = [(one, one.reached.further) for one in pending if one.reached is not None and one.reached.further]
+        wanted = [(one, further) for one, further in asked if session.rules.more or not one.again]
+        if not wanted:
+            return
+        if not waited:
+            VirtualClock(session.on.machine).sleep(COOLDOWN_S)
+            waited = True
+        _look_again(session, wanted)
+
+
+def _look_again(session: Session, wanted: Sequence[tuple[Pending, Further]]) -> None:
+    rounds = {id(one): further.rounds for one, further in wanted}
+    for one, _ in wanted:
+        one.reached = None
+        one.loads_again = one.loads_again or len(one.loads_ns)
+    starts = max(further.starts for _, further in wanted)
+    session.passes([one for one, _ in wanted], starts, lambda one, _: session.further_share(one, 0, rounds[id(one)]))
+    for one, _ in wanted:
+        one.reached = session.compare(one)
+
+
+def outcome_of(one: Pending, slower: float) -> Outcome:
+    """Sum up what became of a case."""
+    assert one.reached is not None
+    taken = (*one.start_results, *one.again)
+    return Outcome(
+        case_id=one.case.id,
+        slower=slower,
+        comparison=one.reached.comparison,
+        iterations=iterations_of(one),
+        starts=sum(bool(start_result.rounds) for start_result in taken),
+        confirmed=bool(one.again),
+    )
 
 
 def target_of(on: Bench, slower: Mapping[str, float]) -> VirtualTarget:
@@ -200,83 +364,19 @@ def _baseline(runs: Sequence[Run], name: str, target: VirtualTarget) -> Baseline
     return found
 
 
-def _passes(
-    on: Bench,
-    target: VirtualTarget,
-    pending: Sequence[Pending],
-    *,
-    starts: int,
-    baselines: Mapping[str, Baseline],
-    rules: Rules,
-    confirming: bool,
-) -> None:
-    """Start every pending case once per pass; a case that passed early brings up its load alone."""
-    order = list(pending)
-    for process in range(starts):
-        if process:
-            on.machine.draw.shuffle(order)
-        for one in order:
-            done = bool(one.start_results) and one.start_results[-1].stop == "early-pass"
-            if done and one.case.load_ns is None:
-                continue
-            _start(on, target, one, _start_plan(on, one, process, starts, baselines, rules, confirming=confirming))
-
-
-def _start_plan(
-    on: Bench,
-    one: Pending,
-    process: int,
-    starts: int,
-    baselines: Mapping[str, Baseline],
-    rules: Rules,
-    *,
-    confirming: bool,
-) -> StartPlan:
-    """Say what one start is asked for: by the baseline, else by start 1, else by the plan."""
-    baseline = baselines.get(one.case.id)
-    plan = on.plan
-    pace = pace_of(baseline, LATENCY, rules.policy) if baseline else None
-    first = one.start_results[0] if one.start_results else None
-    total = first.total_rounds if first else plan.rounds
-    bound_ns = None
-    if baseline and rules.early_pass:
-        bound_ns = early_bound_ns(baseline, LATENCY, rules.policy, plan.rounds, confirming=confirming)
-    iterations, inner_loops = pace or ((first.iterations, first.inner_loops) if first else (plan.iterations, None))
-    return StartPlan(
-        process=process,
-        rounds=rounds_of_start(total, starts, process),
-        total_rounds=total,
-        processes=starts,
-        iterations=iterations,
-        inner_loops=inner_loops,
-        fixed=inner_loops is not None,
-        earlier_ns=one.medians_ns,
-        bound_ns=bound_ns,
-    )
-
-
-def _start(on: Bench, target: VirtualTarget, one: Pending, start_plan: StartPlan) -> None:
-    """Spend one process start on one case."""
-    with target.start(Command(argv=(one.case.id,)), start_plan.process) as runner:
-        one.start_results.append(run_start(runner, start_plan, on.plan, VirtualClock(on.machine)))
-        if runner.load_ns is not None:
-            one.loads_ns.append((float(runner.load_ns),))
-            memory = runner.memory(on.plan.warmup)
-            one.peaks_mib.append(((memory.peak - memory.baseline) / BYTES_PER_MIB,))
-
-
 def iterations_of(one: Pending) -> int:
     """Count what was recorded."""
     return sum(len(taken.samples_ns) for taken in one.rounds)
 
 
 def record_of(one: Pending, target: VirtualTarget, plan: Plan, starts: int) -> Record:
-    """Put what the starts gave into a record, as the plugin does."""
+    """Put what the starts of the first look gave into a record, as the plugin does."""
     metrics: list[Measurement] = [time_measurement(time_metric(LATENCY), one.start_results, main=True)]
+    first = slice(one.loads_again or None)
     if one.loads_ns:
-        index = range(len(one.loads_ns))
-        metrics.append(scalar_measurement(start_metric(LOAD), one.loads_ns, index))
-        metrics.append(scalar_measurement(memory_metric(PEAK_MEMORY), one.peaks_mib, index, baseline=60.0))
+        index = range(len(one.loads_ns[first]))
+        metrics.append(scalar_measurement(start_metric(LOAD), one.loads_ns[first], index))
+        metrics.append(scalar_measurement(memory_metric(PEAK_MEMORY), one.peaks_mib[first], index, baseline=60.0))
     return Record(
         id=one.case.id,
         workload=WorkloadRecord(fingerprint=one.case.id, kind="command"),
@@ -287,19 +387,20 @@ def record_of(one: Pending, target: VirtualTarget, plan: Plan, starts: int) -> R
     )
 
 
-def _confirmed(record: Record, again: Pending) -> Record:
-    """Lay the second look beside every metric of the first."""
-    rows: dict[str, list[tuple[float, ...]]] = {LOAD: again.loads_ns, PEAK_MEMORY: again.peaks_mib}
+def _with_second_look(record: Record, one: Pending, starts: int) -> Record:
+    """Lay the second look, and all later ones, beside every metric of the first."""
+    later = slice(one.loads_again, None)
+    rows: dict[str, list[tuple[float, ...]]] = {LOAD: one.loads_ns[later], PEAK_MEMORY: one.peaks_mib[later]}
     metrics = tuple(
-        with_confirmation(metric, again.start_results)
+        with_confirmation(metric, one.again)
         if metric.kind == "rounds"
-        else with_confirmation(metric, rows[metric.name], range(len(rows[metric.name])))
+        else with_confirmation(metric, rows[metric.name], range(starts, starts + len(rows[metric.name])))
         for metric in record.metrics
     )
     return with_fields(record, metrics=metrics)
 
 
-def _run(target: VirtualTarget, records: Sequence[Record], number: int) -> Run:
+def run_of(target: VirtualTarget, records: Sequence[Record], number: int) -> Run:
     """Make a run of a session's records; all saved runs are one generation."""
     device = target.device
     return Run(

@@ -14,6 +14,7 @@ from benchmarks.verdicts.paired import paired_session
 from benchmarks.verdicts.session import Bench, Outcome, Rules, bench, compare_session, measure_fully, save
 from pytest_devperf.compare.compare import compare
 from pytest_devperf.compare.history import gather
+from pytest_devperf.compare.looks import FIRST_STARTS
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.metric import LATENCY
 from pytest_devperf.record.record import Record, Run
@@ -23,6 +24,7 @@ EFFECTS = (0.03, 0.05, 0.10)
 
 OURS: Mapping[str, Rules] = {
     "devperf": Rules(),
+    "devperf, as many starts for all": Rules(more=False),
     "devperf, no anchor": Rules(policy=Policy(anchor=False)),
     "devperf, no confirmation": Rules(policy=Policy(confirm=False)),
 }
@@ -177,9 +179,9 @@ def _literal(run: Run) -> Verdicts:
 
 
 def try_peers(on: Bench, run: Run, seed: int) -> dict[str, Score]:
-    """Let the literal rule and the peers judge the very samples that the plugin took: 6 starts against 3."""
+    """Let the literal rule and the peers judge the very samples that the plugin took: 12 starts against 6."""
     verdicts = {**_literal(run), **{name: _on_samples(rule) for name, rule in peers.RULES.items()}}
-    return try_full(run.cases, on, seed, 3, verdicts)
+    return try_full(run.cases, on, seed, FIRST_STARTS, verdicts)
 
 
 def try_peers_own_way(on: Bench, seed: int) -> dict[str, Score]:

@@ -96,3 +96,20 @@ def rounds_of_start(rounds: int, processes: int, process: int) -> int:
     """
     start_plan, more = divmod(rounds, processes)
     return start_plan + (1 if process < more else 0)
+
+
+def rounds_of_first_look(rounds: int, processes: int, process: int) -> int:
+    """Count the rounds that one process start takes of a run that is compared.
+
+    The first start takes as many as an early pass needs, so that unchanged code can end there; the others share
+    what is left.
+
+    >>> [rounds_of_first_look(12, 6, p) for p in range(6)]
+    [3, 2, 2, 2, 2, 1]
+    >>> [rounds_of_first_look(12, 3, p) for p in range(3)]
+    [4, 4, 4]
+    """
+    first = max(rounds_of_start(rounds, processes, 0), min(MIN_ROUNDS, rounds - processes + 1))
+    if process == 0 or processes == 1:
+        return first
+    return rounds_of_start(rounds - first, processes - 1, process - 1)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from pytest_devperf.cli.arguments import add_store, add_verbose
 from pytest_devperf.cli.find import find_baseline, find_runs, store_at
 from pytest_devperf.cli.output import EXIT_FAILED, columns, say
-from pytest_devperf.compare.compare import compare
+from pytest_devperf.compare.compare import compare, metrics_judged
 from pytest_devperf.compare.history import Baseline, index
 from pytest_devperf.compare.policy import Policy, parse_tolerance
 from pytest_devperf.compare.tally import tally
@@ -48,9 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--iqr",
-        choices=("within", "pooled"),
-        default="within",
-        help="which IQR of a run counts: within process starts, or pooled over all rounds (default: within)",
+        choices=("undisturbed", "within", "pooled"),
+        default="undisturbed",
+        help="which IQR of a run counts: of the undisturbed part of its rounds, of whole rounds, or pooled over all "
+        "rounds (default: undisturbed)",
     )
     parser.add_argument("--no-anchor", action="store_true", help="do not use the anchor kernel")
     parser.add_argument(
@@ -96,6 +97,8 @@ def _baselines(words: Sequence[str], store: Store, device: DeviceRecord) -> Mapp
 
 def _compared(candidate: Run, baselines: Mapping[str, Baseline], policy: Policy) -> Run:
     """Give a run with a comparison for every case, and what its baseline holds besides."""
+    together = metrics_judged(baselines.get(record.id) for record in candidate.cases)
+    policy = dataclasses.replace(policy, metrics=together)
     cases = tuple(
         replace(record, comparison=compare(record, baselines.get(record.id), _policy_for(record, policy)))
         for record in candidate.cases

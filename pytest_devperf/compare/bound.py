@@ -11,11 +11,17 @@ from pytest_devperf.record.record import Measurement
 
 
 def early_bound_ns(
-    baseline: Baseline, metric_name: str, policy: Policy, planned_rounds: int, *, confirming: bool = False
+    baseline: Baseline,
+    metric_name: str,
+    policy: Policy,
+    planned_rounds: int,
+    *,
+    starts: int | None = None,
+    confirming: bool = False,
 ) -> float | None:
     """Compute the bound below which no later round can turn a pass into a fail.
 
-    The minimum of round medians only falls. Once it is at or below what the baseline alone allows, the
+    The lowest centre of a round only falls. Once it is at or below what the baseline alone allows, the
     verdict stands: the candidate's own IQR and clock can only widen the threshold.
 
     Args:
@@ -23,17 +29,22 @@ def early_bound_ns(
         metric_name: A metric made of rounds.
         policy: What the comparison is strict about.
         planned_rounds: Rounds planned now over all starts; the baseline is cut to as many.
+        starts: Process starts planned now for the first look; None: no fewer than the baseline has.
         confirming: Whether a confirmation is measured: it has to find half the threshold.
 
     Returns:
-        A median in ns per call; None where there is nothing to be certain of.
+        A centre in ns per call, as `undisturbed` gives it; None where there is nothing to be certain of, or
+        where centres are of all iterations of a round.
     """
+    if policy.iqr != "undisturbed":
+        return None
     befores = _serving(baseline, metric_name, policy)
     if not baseline.same_device or not befores or befores[0].kind != "rounds":
         return None
     try:
         # With the anchor the spread of saved runs can only be narrower, so the bound is never too high.
-        side = baseline_side(befores, planned_rounds, policy, anchor=policy.anchor and policy.rule == "proven")
+        anchor = policy.anchor and policy.rule == "proven"
+        side = baseline_side(befores, planned_rounds, policy, starts=starts, anchor=anchor)
     except NotSamples:
         return None
     if not side.judgeable:

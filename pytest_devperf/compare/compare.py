@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from pytest_devperf.compare.gate import Gate, check, unlike_metric
 from pytest_devperf.compare.history import Baseline, BaselineRun
+from pytest_devperf.compare.looks import Further
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.verdict import Judged, judge
 from pytest_devperf.metric import TOLD_ONLY
@@ -27,6 +29,23 @@ WORST_FIRST: tuple[Verdict, ...] = (
 so that it counts only where nothing else does.
 """
 
+QUIET: frozenset[Verdict] = frozenset({"improved", "within_noise"})
+"""Verdicts that claim to have looked and found nothing worse."""
+
+EXPLAINED = frozenset({"anchor", "waits"})
+"""Steps that stop a suspect for what the machine was seen to do; that stands, whatever is measured later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """What a case has come to so far."""
+
+    comparison: Comparison
+    further: Further | None = None
+    """What to measure next, since it may change the verdict; None: the verdict is final."""
+    settled: bool = False
+    """Whether the first look may end here, though it has not had all its starts: no later one changes the verdict."""
+
 
 def compare(record: Record, baseline: Baseline | None, policy: Policy) -> Comparison:
     """Compare a case with its baseline.
@@ -39,13 +58,24 @@ def compare(record: Record, baseline: Baseline | None, policy: Policy) -> Compar
     Returns:
         The verdict of its worst metric. `awaiting` where a confirmation would decide it.
     """
+    return compare_so_far(record, baseline, policy).comparison
+
+
+def compare_so_far(record: Record, baseline: Baseline | None, policy: Policy) -> Reached:
+    """Compare what is measured of a case so far, and say what to measure next.
+
+    Args:
+        record: The case now: its first look, whole or in part, and what has been measured since of a suspect.
+        baseline: None makes it `new`.
+        policy: What the comparison is strict about.
+    """
     if record.outcome != "passed":
-        return Comparison(verdict="skipped", reason=record.reason or f"the test {_ended(record)}")
+        return Reached(comparison=Comparison(verdict="skipped", reason=record.reason or f"the test {_ended(record)}"))
     if baseline is None or not baseline.runs:
-        return Comparison(verdict="new", reason="the baseline has no passed run of this case")
+        return Reached(comparison=Comparison(verdict="new", reason="the baseline has no passed run of this case"))
     gate = check(record, baseline, policy)
     if gate.refusal is not None:
-        return Comparison(
+        refused = Comparison(
             verdict="incomparable",
             baseline_runs=tuple(run.run_id for run in gate.runs or baseline.runs),
             changes=tuple(_refused(each, gate.refusal) for each in record.metrics if each.name not in TOLD_ONLY),
@@ -53,23 +83,53 @@ def compare(record: Record, baseline: Baseline | None, policy: Policy) -> Compar
             cautions=dict(gate.cautions),
             notes=gate.notes,
         )
+        return Reached(comparison=refused)
     return _compared(record, gate, policy)
 
 
-def _compared(record: Record, gate: Gate, policy: Policy) -> Comparison:
+def _compared(record: Record, gate: Gate, policy: Policy) -> Reached:
     judged = [*_judged(record, gate.runs, policy), *_gone(record, gate.runs[0].record)]
-    verdict = worst(one.change.verdict for one in judged) if judged else "inconclusive"
+    verdict = _verdict(judged)
     cautions = dict(gate.cautions)
     if any(one.one_start for one in judged):
         cautions["one-start"] = "both sides have one process start, so the difference between starts is unknown"
-    return Comparison(
+    wishes = [one.further for one in judged if one.further is not None]
+    further = max(wishes, key=lambda wish: (wish.rounds, wish.starts), default=None)
+    comparison = Comparison(
         verdict=verdict,
         baseline_runs=tuple(run.run_id for run in gate.runs),
         changes=tuple(one.change for one in judged),
         reason=_reason(verdict, [one.change for one in judged]),
-        awaiting=any(one.awaiting for one in judged),
+        awaiting=further is not None and not any(metric.confirmation for metric in record.metrics),
         cautions=cautions,
         notes=(*gate.notes, *_told(gate.runs)),
+    )
+    return Reached(comparison=comparison, further=further, settled=_settled(record, judged))
+
+
+def _verdict(judged: Sequence[Judged]) -> Verdict:
+    """Choose the verdict of a case: that of its worst metric, but never a quiet one where it was blind."""
+    verdict = worst(one.change.verdict for one in judged) if judged else "inconclusive"
+    return "inconclusive" if verdict in QUIET and any(one.blind for one in judged) else verdict
+
+
+def _settled(record: Record, judged: Sequence[Judged]) -> bool:
+    """Tell whether no further start of the first look changes what became of a metric made of rounds."""
+    passed = {metric.name for metric in record.metrics if metric.kind != "rounds" or metric.stop == "early-pass"}
+    return all(one.change.metric in passed or one.change.stopped_by in EXPLAINED for one in judged)
+
+
+def metrics_judged(baselines: Iterable[Baseline | None]) -> int:
+    """Count the metrics that a comparison judges, from what the cases' newest saved runs hold.
+
+    Args:
+        baselines: One per case; None for a new one.
+    """
+    return sum(
+        metric.name not in TOLD_ONLY
+        for baseline in baselines
+        if baseline is not None and baseline.runs
+        for metric in baseline.runs[0].record.metrics
     )
 
 

@@ -3,62 +3,59 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pytest_devperf import stats
-from pytest_devperf.compare.estimate import Estimate, Side
+from pytest_devperf.compare import starts
+from pytest_devperf.compare.looks import FIRST_STARTS, MOST_STARTS
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.sides import Sides
+from pytest_devperf.compare.starts import Ways
+from pytest_devperf.compare.threshold import TICKS
 
-_FREEDOM_LEAST = 1
 
+@dataclass(frozen=True, slots=True)
+class Detectable:
+    """The smallest change that a comparison could have found, as a fraction of the baseline.
 
-def detectable(
-    base: Side, candidate: Estimate, threshold: float, *, starts: int, chance: float, gap_factor: float
-) -> float | None:
-    """Estimate the smallest change that would have been called one, in percent of the baseline.
-
-    It must exceed the threshold, and also what process starts differ: the t-test's critical difference at
-    the spread that was seen, or a multiple of the largest gap, whichever is easier. A true change of this size is
-    found about every second time; one half as large again nearly always.
-
-    Args:
-        base: The baseline.
-        candidate: The run.
-        threshold: In the values' unit.
-        starts: Process starts that a suspect would have had, confirmation included.
-        chance: Level of the t-test.
-        gap_factor: Multiple of the gap.
-
-    Returns:
-        None where the baseline's centre is 0.
+    It must exceed the threshold, and also what process starts differ by. A true change of this size is found about
+    every second time; one half as large again nearly always.
     """
-    if not base.robust:
-        return None
-    least = threshold / abs(base.robust)
-    if base.starts == 1 and len(candidate.floors) == 1:
-        return 100 * least
-    ways = [gap_factor * max(base.gap, candidate.gap) / abs(base.robust)]
-    for floors, others in ((base.floors, candidate.floors), (base.floors_n, candidate.floors_n)):
-        way = _critical_difference(floors, others, max(starts, len(others)), chance)
-        if way is not None:
-            ways.append(way)
-    return 100 * max(least, min(ways))
+
+    least: float
+    noise: float
+    """The same without what was tolerated: what noise alone would have hidden."""
+    now_hides: bool
+    """Whether the new side hides more than the baseline alone would, so that more of it would help."""
+
+    @classmethod
+    def of(cls, sides: Sides, ways: Ways, policy: Policy) -> Detectable:
+        """Estimate it.
+
+        Args:
+            sides: Both sides.
+            ways: Their floors.
+            policy: How many metrics are judged together.
+        """
+        size = abs(sides.base.robust)
+        alone = sides.bound(None, policy).value
+        # What lies within the baseline's own bound is not hidden, however wide the new side is.
+        hidden = sides.beyond(sides.first, alone, sides.sign) and policy.rule == "proven"
+        bound = sides.bound(sides.first, policy).value if hidden else alone
+        width = max(sides.base.iqr, TICKS * sides.base.tick)
+        wide = max(width, sides.first.iqr, TICKS * sides.first.tick) if hidden else width
+        apart = 0.0 if sides.one_start else _apart(sides, ways, policy)
+        return cls(max(bound / size, apart), max(wide / size, apart), hidden and wide > width)
+
+    @property
+    def percent(self) -> float | None:
+        """In percent of the baseline; None if nothing would have been found."""
+        return 100 * self.least if math.isfinite(self.least) else None
 
 
-def _critical_difference(base: Sequence[float], other: Sequence[float], starts: int, chance: float) -> float | None:
-    """Give the relative difference at which the t-test over floors would just find one."""
-    freedom = len(base) + starts - 2
-    if not base or not other or freedom < _FREEDOM_LEAST or min(base) <= 0 or min(other) <= 0:
-        return None
-    seen = len(base) + len(other) - 2
-    if seen < _FREEDOM_LEAST:
-        return None
-    squares = _log_squares(base) + _log_squares(other)
-    error = math.sqrt(squares / seen * (1 / len(base) + 1 / starts))
-    return math.expm1(min(stats.student_critical(chance, freedom) * error, 50.0))
-
-
-def _log_squares(values: Sequence[float]) -> float:
-    """Sum the squared distances of logarithms from their mean."""
-    logs = list(map(math.log, values))
-    centre = sum(logs) / len(logs)
-    return sum([(value - centre) ** 2 for value in logs])
+def _apart(sides: Sides, ways: Ways, policy: Policy) -> float:
+    """Give what process starts differ by, as a fraction: what the tests need to prove a change."""
+    count = FIRST_STARTS + MOST_STARTS if sides.of_rounds and policy.confirm else 2 * len(sides.first.floors)
+    found = starts.detectable(ways, starts=count, level=starts.level_of(policy.metrics))
+    if ways.ratios:
+        return math.expm1(min(found, 50.0)) if math.isfinite(found) else found
+    return found / abs(sides.base.robust)

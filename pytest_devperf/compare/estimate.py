@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from pytest_devperf import stats
+from pytest_devperf.compare import machine
 from pytest_devperf.compare.policy import Iqr
+from pytest_devperf.measure.undisturbed import undisturbed
 from pytest_devperf.metric import LARGEST_VALUE, LONGEST_NS, SHORTEST_NS
 from pytest_devperf.record.measurement import centre_of_few
 from pytest_devperf.record.record import Confirmation, Measurement
@@ -24,6 +27,10 @@ ENOUGH_FOR_IQR = 5
 IQR_TO_SPREAD = 1.5
 """Factor of that IQR: it then spans what the range of three or four runs spans."""
 
+MOST_LIFT = 0.015
+"""Most by which a baseline's best start is taken for less of a lucky one, as a fraction. Beyond it lies what starts
+share, a machine that changed in mid-run above all."""
+
 
 class NotSamples(ValueError):
     """Raw samples that are no measurement: NaN, infinite, zero, negative or absurd."""
@@ -34,22 +41,39 @@ class Estimate:
     """One run's side; values in ns for times, else in the metric's unit."""
 
     robust: float
-    """Minimum of the round medians, or the median of few values."""
+    """Lowest centre of a round, or the median of few values."""
     iqr: float
     floors: tuple[float, ...]
-    """Lowest round median of each process start, or the value of each start."""
-    floors_n: tuple[float, ...]
-    """The same of medians divided by their round's anchor; empty without an anchor."""
-    n: float | None
-    """Median of round medians divided by their round's anchor."""
-    gap: float
-    """How far the best process start stands from the next; what the anchor explains is left out."""
-    level: float | None
-    """Lowest anchor of a round: how fast the machine was at its best; None without an anchor."""
+    """Lowest centre of each process start, or the value of each start."""
+    anchors: tuple[float, ...]
+    """Anchor of the round that each floor comes from; empty without an anchor."""
+    levels: tuple[float, ...]
+    """Lowest anchor of each process start: how fast the machine was at its best; empty without an anchor."""
+    interrupted: int
+    """Rounds whose iterations all waited for a CPU."""
     tick: float
     rounds: int
     iterations: int
-    """Values in the shortest round."""
+    """Values in the shortest round; 0 for few values."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether most rounds were interrupted, so that their floors hold traces of it."""
+        return 2 * self.interrupted > self.rounds
+
+    def with_look(self, other: Estimate) -> Estimate:
+        """Take a second look at the same code together with this one."""
+        return Estimate(
+            robust=min(self.robust, other.robust),
+            iqr=min(self.iqr, other.iqr),
+            floors=self.floors + other.floors,
+            anchors=self.anchors + other.anchors,
+            levels=self.levels + other.levels,
+            interrupted=self.interrupted + other.interrupted,
+            tick=max(self.tick, other.tick),
+            rounds=self.rounds + other.rounds,
+            iterations=min(self.iterations, other.iterations),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +83,12 @@ class Side:
     robust: float
     iqr: float
     floors: tuple[float, ...]
-    floors_n: tuple[float, ...]
-    n: float | None
-    gap: float
-    """Largest gap of its runs."""
+    anchors: tuple[float, ...]
+    levels: tuple[float, ...]
     level: float | None
-    """Median of its runs' levels."""
+    """Median of its runs' lowest anchors."""
+    disturbed: bool
+    """Whether most of its runs were interrupted in most rounds."""
     tick: float
     starts: int
     """Most process starts of a run."""
@@ -73,7 +97,7 @@ class Side:
 
 
 def estimate(
-    measurement: Measurement, *, rounds: int | None = None, iqr: Iqr = "within", anchor: bool = True
+    measurement: Measurement, *, rounds: int | None = None, iqr: Iqr = "undisturbed", anchor: bool = True
 ) -> Estimate:
     """Estimate one run.
 
@@ -89,7 +113,9 @@ def estimate(
     return _estimate(measurement, measurement, rounds=rounds, iqr=iqr, anchor=anchor)
 
 
-def estimate_confirmation(measurement: Measurement, *, iqr: Iqr = "within", anchor: bool = True) -> Estimate | None:
+def estimate_confirmation(
+    measurement: Measurement, *, iqr: Iqr = "undisturbed", anchor: bool = True
+) -> Estimate | None:
     """Estimate the second look; None where there is none.
 
     Raises:
@@ -106,7 +132,7 @@ def _estimate(
 ) -> Estimate:
     if measurement.kind == "rounds":
         return _of_rounds(measurement, source, rounds=rounds, iqr=iqr, anchor=anchor)
-    return _of_few(measurement, source)
+    return _of_few(source)
 
 
 def _of_rounds(
@@ -115,30 +141,39 @@ def _of_rounds(
     rows = (source.samples_ns or source.samples or ())[:rounds]
     if not rows or not all(rows):
         raise NotSamples("it holds no samples")
-    centres, widths = stats.centres_and_widths(rows)
     if not _within(rows, SHORTEST_NS, LONGEST_NS):
         raise NotSamples("it holds a sample that is NaN, infinite, zero or negative, or that nothing takes")
+    centres, spread, interrupted = _round_estimates(measurement, source, rows, iqr)
     process = source.process[: len(rows)]
     anchors = _anchors(source, len(rows)) if anchor else ()
-    ratios = [centre / at for centre, at in zip(centres, anchors, strict=True)] if anchors else []
-    spread = stats.within_iqr(rows, centres, widths) if iqr == "within" else stats.iqr([v for row in rows for v in row])
-    floors, floors_n = _floors(centres, process), _floors(ratios, process)
-    gap = _gap(floors)
+    lowest = _lowest(centres, process)
     return Estimate(
         robust=min(centres),
         iqr=spread,
-        floors=floors,
-        floors_n=floors_n,
-        n=stats.median(ratios) if ratios else None,
-        gap=min(gap, _gap(floors_n) * stats.median(anchors)) if anchors else gap,
-        level=min(anchors) if anchors else None,
+        floors=tuple(centres[place] for place in lowest),
+        anchors=tuple(anchors[place] for place in lowest) if anchors else (),
+        levels=tuple(anchors[place] for place in _lowest(anchors, process)) if anchors else (),
+        interrupted=interrupted,
         tick=_tick(measurement, longest_ns=max(map(max, rows))),
         rounds=len(rows),
         iterations=min(map(len, rows)),
     )
 
 
-def _of_few(measurement: Measurement, source: Measurement | Confirmation) -> Estimate:
+def _round_estimates(
+    measurement: Measurement, source: Measurement | Confirmation, rows: Sequence[Sequence[float]], iqr: Iqr
+) -> tuple[Sequence[float], float, int]:
+    """Estimate rounds by their undisturbed part, or by all iterations: their centres, the IQR, the interrupted ones."""
+    if iqr == "undisturbed":
+        ran_ns = source.ran_ns if len(source.ran_ns) >= len(rows) else ()
+        found = undisturbed(rows, ran_ns, measurement.inner_loops or 1)
+        return found.centres, found.iqr, sum(found.interrupted)
+    centres, widths = stats.centres_and_widths(rows)
+    within = stats.within_iqr(rows, centres, widths)
+    return centres, within if iqr == "within" else stats.iqr([value for row in rows for value in row]), 0
+
+
+def _of_few(source: Measurement | Confirmation) -> Estimate:
     timed = source.samples_ns is not None
     rows = [row for row in (source.samples_ns or source.samples or ()) if row]
     if not rows:
@@ -146,54 +181,84 @@ def _of_few(measurement: Measurement, source: Measurement | Confirmation) -> Est
     if not (_within(rows, SHORTEST_NS, LONGEST_NS) if timed else _within(rows, -LARGEST_VALUE, LARGEST_VALUE)):
         raise NotSamples("it holds a value that is NaN, infinite or absurd, or a time that is zero or negative")
     robust, spread = centre_of_few(rows)
-    floors = _starts(source)
     return Estimate(
         robust=robust,
         iqr=spread,
-        floors=floors,
-        floors_n=(),
-        n=None,
-        gap=_gap([-value for value in floors] if measurement.better == "higher" else floors),
-        level=None,
+        floors=_starts(source),
+        anchors=(),
+        levels=(),
+        interrupted=0,
         tick=0.0,
         rounds=sum(map(len, rows)),
         iterations=0,
     )
 
 
-def history(estimates: Sequence[Estimate], *, higher: bool = False) -> Side:
+def history(estimates: Sequence[Estimate], *, higher: bool = False, starts: int | None = None) -> Side:
     """Combine the runs of a baseline: one, two, or more of them.
 
     One run stands for itself. Of two the better centre counts, their difference is the spread. From three
     the median counts; the spread is their range, and from five 1.5 times their IQR. What the anchor explains
-    of the spread (slow days of the machine) is left out. The spread widens the IQR. Floors of all runs stay;
-    `n` is the median over the runs.
+    of the spread (slow days of the machine) is left out. The spread widens the IQR. Floors of all runs stay.
 
     Args:
         estimates: One per run, not empty.
         higher: Whether higher is better.
+        starts: Process starts of the run that is compared: the best of a baseline's starts is taken as if it had
+            as many; None: as it is.
     """
-    centres = [one.robust for one in estimates]
-    count = len(centres)
+    count = len(estimates)
+    anchored = all(one.anchors for one in estimates)
+    floors = tuple(floor for one in estimates for floor in one.floors)
+    anchors = tuple(anchor for one in estimates for anchor in one.anchors) if anchored else ()
+    calm = machine.without(floors, anchors, machine.exponent((floors, anchors)).value) if anchored else ()
+    places = accumulate((len(one.floors) for one in estimates), initial=0)
+    own = [calm[start:end] for start, end in pairwise(places)] if anchored else [()] * count
+    centres = [_as_of(one, calm_floors, starts) for one, calm_floors in zip(estimates, own, strict=True)]
     best = max(centres) if higher else min(centres)
     centre = stats.median(centres) if count >= FEWEST_VALUES else best
-    anchored = all(one.n is not None for one in estimates)
     spread = _spread(centres)
     if anchored and count > 1:
-        centres_n = [min(one.floors_n) for one in estimates]
-        spread = min(spread, _spread(centres_n) * stats.median(centres) / stats.median(centres_n))
+        lowest = [math.exp(min(each)) for each in own]
+        spread = min(spread, _spread(lowest) * stats.median(centres) / stats.median(lowest))
     return Side(
         robust=centre,
         iqr=max(stats.median([one.iqr for one in estimates]), spread),
-        floors=tuple(floor for one in estimates for floor in one.floors),
-        floors_n=tuple(floor for one in estimates for floor in one.floors_n) if anchored else (),
-        n=stats.median([one.n for one in estimates if one.n is not None]) if anchored else None,
-        gap=max(one.gap for one in estimates),
-        level=stats.median([one.level for one in estimates if one.level is not None]) if anchored else None,
+        floors=floors,
+        anchors=anchors,
+        levels=tuple(level for one in estimates for level in one.levels) if anchored else (),
+        level=stats.median([min(one.levels) for one in estimates]) if anchored else None,
+        disturbed=2 * sum(one.disturbed for one in estimates) > count,
         tick=max(one.tick for one in estimates),
         starts=max(len(one.floors) for one in estimates),
         judgeable=_judgeable(estimates),
     )
+
+
+def _as_of(one: Estimate, calm: Sequence[float], starts: int | None) -> float:
+    """Give a run's centre as if it had had fewer process starts: the expected best of as many of its own.
+
+    The best of twelve starts lies below the best of six though nothing changed. Only what the anchor does not
+    explain counts, and at most `MOST_LIFT`.
+
+    Args:
+        one: The run.
+        calm: Logarithms of its floors without what the anchor explains; empty without an anchor.
+        starts: As many as it is to be taken for; None: all of its own.
+    """
+    if not one.iterations or starts is None or starts >= len(one.floors):
+        return one.robust
+    lift = _expected_least(one.floors, starts) / one.robust
+    if calm:
+        lift = min(lift, math.exp(_expected_least(calm, starts) - min(calm)))
+    return one.robust * min(max(lift, 1.0), 1 + MOST_LIFT)
+
+
+def _expected_least(values: Sequence[float], count: int) -> float:
+    """Give the mean, over all choices of `count` values, of the least of them."""
+    ranked = sorted(values)
+    ways = math.comb(len(ranked), count)
+    return math.fsum(value * math.comb(len(ranked) - 1 - place, count - 1) / ways for place, value in enumerate(ranked))
 
 
 def _spread(centres: Sequence[float]) -> float:
@@ -213,13 +278,13 @@ def _judgeable(estimates: Sequence[Estimate]) -> bool:
     )
 
 
-def _floors(values: Sequence[float], process: Sequence[int]) -> tuple[float, ...]:
-    """Give the lowest value of each process start."""
-    lowest: dict[int, float] = {}
-    for start, value in zip(process, values, strict=False):
-        if start not in lowest or value < lowest[start]:
-            lowest[start] = value
-    return tuple(lowest.values())
+def _lowest(values: Sequence[float], process: Sequence[int]) -> tuple[int, ...]:
+    """Find where the lowest value of each process start stands."""
+    places: dict[int, int] = {}
+    for place, (start, value) in enumerate(zip(process, values, strict=False)):
+        if start not in places or value < values[places[start]]:
+            places[start] = place
+    return tuple(places.values())
 
 
 def _starts(source: Measurement | Confirmation) -> tuple[float, ...]:
@@ -265,11 +330,3 @@ def _tick(measurement: Measurement, *, longest_ns: float) -> float:
             raise NotSamples(f"its clock moves by {measurement.tick_ns:g} ns, more than it timed")
         return measurement.tick_ns
     return stats.smallest_step(value for row in measurement.samples_ns or () for value in row) or 0.0
-
-
-def _gap(floors: Sequence[float]) -> float:
-    """Measure the distance of the lowest two."""
-    if len(floors) < 2:  # noqa: PLR2004 - a distance needs two
-        return 0.0
-    lowest, following = sorted(floors)[:2]
-    return following - lowest

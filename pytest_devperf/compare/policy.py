@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Rule = Literal["proven", "iqr"]
-Iqr = Literal["within", "pooled"]
+Iqr = Literal["undisturbed", "within", "pooled"]
 
 DEFAULT_TOLERANCE = {"rounds": 0.02, "start": 0.35, "memory": 0.03, "recorded": 0.0}
 """Relative floor of the threshold by kind of metric.
@@ -52,7 +52,9 @@ class Policy:
     tolerance: Mapping[str, float] = field(default_factory=dict)
     """Relative tolerance by metric name, by family (`latency`), or `*`; the longest name wins."""
     rule: Rule = "proven"
-    iqr: Iqr = "within"
+    iqr: Iqr = "undisturbed"
+    """Which IQR is the run's own. `undisturbed`: of the faster half of the calmest rounds, and centres are those of
+    faster halves; the others take all iterations of a round, and their median."""
     confirm: bool = True
     """Whether a suspect is measured again before it fails."""
     anchor: bool = True
@@ -61,5 +63,9 @@ class Policy:
     """Refusing cautions that are accepted, one by one."""
     strict_context: bool = False
     """On a host too, every refusing caution refuses."""
+    blind: float = 0.25
+    """Change that a comparison must have been able to find to call a case within noise."""
+    metrics: int = 1
+    """Metrics that are judged together; they share the chance of any false alarm."""
     hot_start_c: float = 10.0
     """Start temperatures further apart than this are another state."""

@@ -73,13 +73,21 @@ def threshold(base: Side, other: Estimate | None, *, tolerance: float, floor: fl
     return widest(iqr, max(tolerance * abs(base.robust), floor), tick)
 
 
-def baseline_side(befores: Sequence[Measurement], planned: int | None, policy: Policy, *, anchor: bool = True) -> Side:
+def baseline_side(
+    befores: Sequence[Measurement],
+    planned: int | None,
+    policy: Policy,
+    *,
+    starts: int | None = None,
+    anchor: bool = True,
+) -> Side:
     """Combine a metric's saved runs, each cut to its first rounds where fewer are planned now.
 
     Args:
         befores: The metric in every run that serves, not empty.
         planned: Rounds planned of the candidate; None: no cut.
-        policy: Which IQR is the run's own.
+        policy: Which IQR is the run's own; under the literal rule a run stands for itself.
+        starts: Process starts planned of the candidate; None: no fewer than the baseline has.
         anchor: Whether the anchor may be used.
 
     Raises:
@@ -88,6 +96,7 @@ def baseline_side(befores: Sequence[Measurement], planned: int | None, policy: P
     return history(
         [estimate(before, rounds=_cut(before, planned), iqr=policy.iqr, anchor=anchor) for before in befores],
         higher=befores[0].better == "higher",
+        starts=starts if policy.rule == "proven" else None,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pytest_devperf.record.record import Change, Measurement
 
 TIME_UNITS = ((1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns"))
@@ -10,6 +12,7 @@ TIME_UNITS = ((1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns"))
 STOPPED = {
     "confirm": "a second measurement did not find it again",
     "starts": "process starts differ by as much",
+    "waits": "its thread waited for a CPU in nearly every iteration, which that of the baseline did not",
     "anchor": "the whole machine was slower, as its anchor shows",
     "unconfirmed": "not measured again",
 }
@@ -54,6 +57,17 @@ def sentence(change: Change) -> str:
     elif blind(change):
         parts.append(f"blind to changes below {change.detectable_pct:.0f} %")
     return "; ".join(parts)
+
+
+def could_not_find(fraction: float) -> str:
+    """Say of a metric how large a change would have been hidden.
+
+    >>> could_not_find(0.4)
+    'a change below 40 % could not have been found'
+    """
+    if not math.isfinite(fraction):
+        return "no change could have been found, because nothing is known of what process starts differ by"
+    return f"a change below {100 * fraction:.0f} % could not have been found"
 
 
 def too_slow(slow: Measurement, *, now: bool = True) -> str:

@@ -13,8 +13,9 @@ from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan, fewest_rounds, rounds_of_start
 from pytest_devperf.measure.budget import NS_PER_S, Cost, Fit, fit
 from pytest_devperf.measure.burst import AnyRunner, burst, run_now
-from pytest_devperf.measure.round import Round, StartPlan, StartResult, Stop
+from pytest_devperf.measure.round import Earlier, Round, StartPlan, StartResult, Stop
 from pytest_devperf.measure.stability import converged
+from pytest_devperf.measure.undisturbed import with_round
 from pytest_devperf.measure.warmup import Warmth, check_tick, checked, settle
 from pytest_devperf.targets.protocol import Clock, ContextReporting, RoundContext, Runner, SelfWarming, Ticking
 
@@ -46,21 +47,24 @@ class Job:
     inner_loops: int
 
 
-def enough(
-    medians_ns: Sequence[float], bound_ns: float | None, plan: Plan | None, *, width: int | None = None
-) -> Stop | None:
+def enough(so_far: Earlier, bound_ns: float | None, plan: Plan | None) -> Stop | None:
     """Tell why the rounds so far are enough, or None.
 
     Args:
-        medians_ns: Of every round so far, those of earlier starts first.
-        bound_ns: The minimum only falls: once it is at or below this bound, no later round can turn the
+        so_far: Every round so far, those of earlier starts first.
+        bound_ns: The lowest centre only falls: once it is at or below this bound, no later round can turn the
             pass into a fail. None: never.
-        plan: Its stability target, where convergence may end the metric; else None.
-        width: Samples in the shortest round.
+        plan: Its stability target, if convergence may end the metric; else None.
     """
-    if bound_ns is not None and len(medians_ns) >= fewest_rounds(width) and min(medians_ns) <= bound_ns:
+    lowest_ns, rounds = so_far.lowest_ns, len(so_far.medians_ns)
+    if (
+        bound_ns is not None
+        and lowest_ns is not None
+        and lowest_ns <= bound_ns
+        and rounds >= fewest_rounds(so_far.width)
+    ):
         return "early-pass"
-    if plan is not None and converged(medians_ns, plan):
+    if plan is not None and converged(so_far.medians_ns, plan):
         return "converged"
     return None
 
@@ -105,9 +109,8 @@ async def measure_start(
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
     """
-    early = enough(
-        start_plan.earlier_ns, start_plan.bound_ns, plan if start_plan.converge else None, width=start_plan.width
-    )
+    so_far = start_plan.earlier
+    early = enough(so_far, start_plan.bound_ns, plan if start_plan.converge else None)
     if early is not None or start_plan.rounds <= 0:
         return _start_result(runner, start_plan, (), stop=early or "done", inner_loops=start_plan.inner_loops or 1)
     warmth = await settle(runner, plan.warmup, start_plan.inner_loops, process=start_plan.process)
@@ -129,9 +132,8 @@ async def measure_start(
         rounds.append(await take_kept_round(runner, job, len(rounds), clock, around))
         if len(rounds) == 1 and isinstance(runner, SelfWarming):
             fitted = _refit(start_plan, plan, rounds[0], around.rest_s)
-        medians_ns = [*start_plan.earlier_ns, *(stats.median(taken.samples_ns) for taken in rounds)]
-        width = min(len(taken.samples_ns) for taken in rounds)
-        stop = enough(medians_ns, start_plan.bound_ns, plan if start_plan.converge else None, width=width)
+        so_far = with_round(so_far, rounds[-1], job.inner_loops)
+        stop = enough(so_far, start_plan.bound_ns, plan if start_plan.converge else None)
     return _start_result(
         runner, start_plan, tuple(rounds), stop=stop or "done", inner_loops=job.inner_loops, fitted=fitted
     )
@@ -216,7 +218,7 @@ def _anchors(runner: AnyRunner) -> list[float]:
 
 def _decides(start_plan: StartPlan) -> bool:
     """Tell whether this start decides on iterations and rounds for the later ones, too."""
-    return start_plan.process == 0 and not start_plan.earlier_ns
+    return start_plan.process == 0 and not start_plan.earlier.medians_ns
 
 
 def _own_rounds(start_plan: StartPlan, total: int) -> int:

@@ -41,6 +41,18 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What the rounds of a look so far come to, for one metric."""
+
+    medians_ns: tuple[float, ...] = ()
+    """Median of each round."""
+    lowest_ns: float | None = None
+    """Lowest centre of a round, as `undisturbed` gives it; None before the first."""
+    width: int | None = None
+    """Samples in the shortest round; None before the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartPlan:
     """What one process start is asked to do for one metric; travels to fresh interpreters as JSON."""
 
@@ -59,12 +71,10 @@ class StartPlan:
     fixed: bool = False
     """Whether iterations and inner loops were given (by a baseline, the command line or an earlier start):
     they are then not fitted to the budget."""
-    earlier_ns: tuple[float, ...] = ()
-    """Medians of the rounds of earlier starts."""
-    width: int | None = None
-    """Samples in the shortest of these rounds; None: there are none."""
+    earlier: Earlier = field(default_factory=Earlier)
+    """What earlier starts of this look found."""
     bound_ns: float | None = None
-    """Early-pass bound: a median at or below it ends the metric; None: never."""
+    """Early-pass bound: a centre at or below it ends the metric; None: never."""
     converge: bool = False
     """Whether convergence may end the metric."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -200,6 +200,12 @@ class Baselines:
         pins = (run.run_context.clock_state.pinned for run in runs)
         return {pin for pin in pins if pin is not None}
 
+    def metrics_of(self, cases: Iterable[Case]) -> int:
+        """Count the metrics that are judged together, as far as their baselines tell before anything is measured."""
+        from pytest_devperf.compare.compare import metrics_judged
+
+        return metrics_judged(self.of(case.id) for case in cases)
+
     def policy(self, case: Case) -> Policy:
         """What a case's comparison is strict about: command line, then marker, then ini file."""
         options = self._options
@@ -208,11 +214,12 @@ class Baselines:
         return Policy(
             tolerance=tolerance,
             rule="iqr" if options.rule == "iqr" else "proven",
-            iqr="pooled" if options.iqr == "pooled" else "within",
+            iqr=options.iqr,
             confirm=not options.no_confirm,
             anchor=not options.no_anchor,
             accept=options.accept,
             strict_context=options.strict_context,
+            blind=options.blind,
             hot_start_c=options.hot_start_c,
         )
 

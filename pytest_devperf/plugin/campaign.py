@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -67,6 +68,7 @@ class Campaign:
         self.keeper = Keeper(config, options, places, self.plan)
         self.screen = Screen(config, self)
         self._meters: dict[int, Meter] = {}
+        self._together = 1
         self._prerun: Context | None = None
         self.collected = Collected(config)
         self.gate = Gate(options, self.plan.suite, self.ledger, self.collected, self.keeper)
@@ -129,6 +131,7 @@ class Campaign:
         refuse_hopeless(self.options, self.baselines, self.places)
         self._refuse_clocks()
         open_named_phone(self.places, self.baselines)
+        self._together = self.baselines.metrics_of(cases)
         for item, case in zip(items, cases, strict=True):
             if self.ledger.of(item) is not None:
                 continue  # the very same item once more, from a conftest: it is measured once
@@ -170,7 +173,7 @@ class Campaign:
             # The configurations of a sweep all have all their rounds, or their floors could not be held together.
             converge=not saving and baseline is None and case.sweep is None,
             early=not saving and baseline is not None and case.sweep is None,
-            policy=self.baselines.policy(case),
+            policy=replace(self.baselines.policy(case), metrics=self._together),
             baseline=baseline,
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_devperf.case.plan import Plan
+from pytest_devperf.compare.policy import Iqr
 from pytest_devperf.plugin.options import INI_ONLY, PLAN_ROWS, ROWS, read_cli, read_ini
 
 
@@ -34,12 +35,14 @@ class Options:
     fail_on_missing: bool | None = None
     """None: where nothing was deselected."""
     rule: str = "proven"
-    iqr: str = "within"
+    iqr: Iqr = "undisturbed"
     no_confirm: bool = False
     no_anchor: bool = False
     save_regressed: bool = False
     accept: frozenset[str] = frozenset()
     strict_context: bool = False
+    blind: float = 0.25
+    """As a fraction."""
     identity: str | None = None
     provider: tuple[str, ...] | None = None
     runner: str | None = None

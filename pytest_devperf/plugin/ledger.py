@@ -5,7 +5,6 @@ It is the one thing in the plugin that changes; everything that decides reads it
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import rounds_of_start
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.round import StartPlan, StartResult
+from pytest_devperf.measure.undisturbed import earlier_of
 from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.report.header import Planned
 
@@ -146,7 +146,7 @@ class Entry:
             iterations = plan.iterations
         bound = None
         if self.early and self.baseline is not None and not self._has_series():
-            bound = early_bound_ns(self.baseline, metric, self.policy, plan.rounds)
+            bound = early_bound_ns(self.baseline, metric, self.policy, plan.rounds, starts=plan.processes)
         return StartPlan(
             process=0,
             rounds=rounds_of_start(plan.rounds, plan.processes, 0),
@@ -173,7 +173,6 @@ class Entry:
         place = process - self._offset()
         starts = self.confirming_starts if self.awaiting else self.processes
         stopped = any(start_result.stop in {"early-pass", "converged", "too-slow"} for start_result in known)
-        earlier = [round_.samples_ns for start_result in known for round_ in start_result.rounds]
         return StartPlan(
             process=process,
             rounds=0 if stopped else rounds_of_start(first.total_rounds, starts, place),
@@ -182,8 +181,7 @@ class Entry:
             iterations=first.iterations,
             inner_loops=first.inner_loops,
             fixed=True,
-            earlier_ns=tuple(map(statistics.median, earlier)),
-            width=min(map(len, earlier), default=None),
+            earlier=earlier_of(known),
             bound_ns=self._bound(metric, first.total_rounds),
             converge=(self.converge or (self.early and self.baseline is None)) and not self.awaiting,
         )
@@ -193,7 +191,9 @@ class Entry:
 
         if self.baseline is None or not (self.early or self.awaiting) or self._has_series():
             return None
-        return early_bound_ns(self.baseline, metric, self.policy, rounds, confirming=self.awaiting)
+        return early_bound_ns(
+            self.baseline, metric, self.policy, rounds, starts=self.processes, confirming=self.awaiting
+        )
 
     def _has_series(self) -> bool:
         """Tell whether the same rounds give further series: they would end with `latency`, unjudged."""

@@ -22,6 +22,7 @@ from pytest_devperf.plugin.parse import (
     parse_fraction,
     parse_names,
     parse_not_negative,
+    parse_percent,
     parse_positive,
     parse_repetitions,
     parse_seconds,
@@ -45,6 +46,7 @@ NEEDS: dict[str | None, str] = {
     "PYTHON": "an interpreter",
     "N": "a number",
     "SECONDS": "a number of seconds",
+    "X%": "a percentage",
 }
 """What the value of an option is, by its metavar."""
 
@@ -187,9 +189,10 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "iqr",
-        "which IQR of a run counts: within process starts, or pooled over all rounds (default: within)",
-        parse_choice("within", "pooled"),
-        metavar="within|pooled",
+        "which IQR of a run counts: of the undisturbed part of its rounds, of whole rounds, or pooled over all rounds "
+        "(default: undisturbed)",
+        parse_choice("undisturbed", "within", "pooled"),
+        metavar="undisturbed|within|pooled",
     ),
     Row("no_confirm", "fail a suspect without measuring it again", kind="flag"),
     Row("no_anchor", "neither time nor use the anchor kernel", kind="flag"),
@@ -200,6 +203,12 @@ ROWS: tuple[Row, ...] = (
         parse_names,
         kind="many",
         metavar="CAUTION,...",
+    ),
+    Row(
+        "blind",
+        "change that must have been visible to call a case within noise (default: 25%)",
+        parse_percent,
+        metavar="X%",
     ),
     Row("strict_context", "let every refusing caution refuse on the host too", kind="flag"),
     Row(

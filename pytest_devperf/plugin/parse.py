@@ -122,6 +122,17 @@ def parse_tolerance(text: str) -> tuple[str, float]:
     return parse(text)
 
 
+def parse_percent(text: str) -> float:
+    """Read `X%` into a fraction."""
+    try:
+        name, fraction = parse_tolerance(text)
+    except ValueError as problem:
+        raise ValueError(str(problem).replace("X% or METRIC=X%", "X%")) from None
+    if name != "*":
+        raise ValueError("write X%, with the % sign")
+    return fraction
+
+
 def _whole(text: str, least: int, most: int = MOST_COUNT) -> int:
     word = text.strip()
     value = parse_whole(word)

@@ -7,7 +7,6 @@ compared with anything that was saved, and nothing is a regression.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import pytest
 
 from pytest_devperf.case.plan import rounds_of_start
 from pytest_devperf.measure.round import StartPlan
+from pytest_devperf.measure.undisturbed import earlier_of
 from pytest_devperf.plugin.assemble import record_of
 from pytest_devperf.plugin.campaign import Campaign
 from pytest_devperf.plugin.ledger import Entry
@@ -57,11 +57,7 @@ class Repetition(Entry):
                 iterations=planned.iterations,
                 inner_loops=planned.inner_loops,
                 fixed=True,
-                earlier_ns=tuple(
-                    statistics.median(taken.samples_ns)
-                    for start_result in own.get(metric, [])
-                    for taken in start_result.rounds
-                ),
+                earlier=earlier_of(own.get(metric, [])),
             )
         return start_plans
 

@@ -23,7 +23,7 @@ Role = Literal["rounds", "solo", "all"]
 interpreter. `all`: everything in one process (`--devperf-processes=1`).
 """
 
-HANDOVER_VERSION = 2
+HANDOVER_VERSION = 3
 """Version of what travels between pytest's own process and a fresh interpreter."""
 
 

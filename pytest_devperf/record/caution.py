@@ -104,6 +104,7 @@ CAUTIONS: Mapping[str, Caution] = {
             words="the measuring thread had to wait for a CPU",
             refuses=True,
             remedy="end other programs, or keep CPUs free with --devperf-affinity",
+            host_told=True,
         ),
         Caution(
             slug="faked-sensors",

@@ -13,6 +13,7 @@ from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.measure.stability import converged, grade, round_cov
+from pytest_devperf.measure.undisturbed import ran_of, undisturbed
 from pytest_devperf.metric import NS_PER_MS, Metric
 from pytest_devperf.record.record import Confirmation, Measurement, Stable, Summary
 
@@ -48,6 +49,7 @@ def time_measurement(metric: Metric, start_results: Sequence[StartResult], *, ma
             samples_ns=tuple(taken.samples_ns for taken in rounds),
             cpu_ns=_unless_unknown(taken.cpu_ns for taken in rounds),
             anchor_ns=_unless_unknown(taken.anchor_ns for taken in rounds),
+            ran_ns=_unless_unknown(map(ran_of, rounds)),
             tick_ns=max(ticks_ns, default=None),
             planned_rounds=min((start_result.total_rounds for start_result in start_results), default=None),
             stop=last.stop if last else "done",
@@ -122,6 +124,7 @@ def with_confirmation(
             process=tuple(taken.process for taken in rounds),
             samples_ns=tuple(taken.samples_ns for taken in rounds),
             anchor_ns=_unless_unknown(taken.anchor_ns for taken in rounds),
+            ran_ns=_unless_unknown(map(ran_of, rounds)),
         )
     else:
         kept = _kept([row for row in source if not isinstance(row, StartResult)])
@@ -135,14 +138,23 @@ def with_confirmation(
 def derive(measurement: Measurement) -> Measurement:
     """Compute every summary again from the raw samples.
 
-    A metric made of rounds: `robust` is the minimum of the round medians, `iqr` the median of the rounds'
-    IQRs. Another: `robust` is the median of its values, `iqr` their IQR, or the range within a start where
-    that is wider. The clock's step grows to the smallest step seen between two samples.
+    A metric made of rounds: `robust` is the minimum of the round medians, `iqr` the median of the rounds' IQRs, and
+    `undisturbed` and `iqr_undisturbed` are the same of what interference left alone. Another: `robust` is the median
+    of its values, `iqr` their IQR, or the range within a start where that is wider. The clock's step grows to the
+    smallest step seen between two samples.
     """
     rows = raw_rows(measurement)
     if not rows:
         return with_fields(
-            measurement, robust=None, median=None, iqr=None, iqr_within=None, iqr_pooled=None, summary=None
+            measurement,
+            robust=None,
+            median=None,
+            iqr=None,
+            iqr_within=None,
+            iqr_pooled=None,
+            undisturbed=None,
+            iqr_undisturbed=None,
+            summary=None,
         )
     scale = 1 / NS_PER_MS if measurement.samples_ns is not None else 1.0
     ranked = sorted(chain.from_iterable(rows))
@@ -150,6 +162,7 @@ def derive(measurement: Measurement) -> Measurement:
     robust, within = centre_of_rounds(rows) if timed else centre_of_few(rows)
     seen_ns = stats.smallest_step(ranked) if timed else None
     middle = stats.median(ranked, presorted=True)
+    calm = undisturbed(rows, measurement.ran_ns, measurement.inner_loops or 1) if timed else None
     return with_fields(
         measurement,
         robust=robust * scale,
@@ -157,6 +170,8 @@ def derive(measurement: Measurement) -> Measurement:
         iqr=within * scale,
         iqr_within=within * scale,
         iqr_pooled=stats.iqr(ranked, presorted=True) * scale,
+        undisturbed=min(calm.centres) * scale if calm else None,
+        iqr_undisturbed=calm.iqr * scale if calm else None,
         tick_ns=max(measurement.tick_ns or 0.0, seen_ns or 0.0) or None,
         summary=summarise([value * scale for value in ranked], timed=measurement.samples_ns is not None),
     )

@@ -45,6 +45,7 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     samples_ns: tuple[tuple[float, ...], ...] | None = None
     samples: tuple[tuple[float, ...], ...] | None = None
     anchor_ns: tuple[float | None, ...] = ()
+    ran_ns: tuple[Whole | None, ...] = ()
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
@@ -65,6 +66,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     """(starts, values) in `unit`; of everything that is no time."""
     cpu_ns: tuple[Whole | None, ...] = ()
     anchor_ns: tuple[float | None, ...] = ()
+    ran_ns: tuple[Whole | None, ...] = ()
+    """(rounds,) wall time of the round without what its thread waited for a CPU; None if several threads worked."""
     tick_ns: float | None = None
     """The clock's step for one iteration: inner loops divided out."""
     robust: float | None = None
@@ -73,6 +76,10 @@ class Measurement(Struct, frozen=True, kw_only=True):
     iqr: float | None = None
     iqr_within: float | None = None
     iqr_pooled: float | None = None
+    undisturbed: float | None = None
+    """Lowest round by its faster half, waits for a CPU taken off; in `unit`. What a comparison compares."""
+    iqr_undisturbed: float | None = None
+    """IQR of the faster half of the calmest rounds: the run's own IQR in a comparison."""
     baseline: float | None = None
     """Memory before the workload was brought up, in `unit`."""
     planned_rounds: Whole | None = None
@@ -137,8 +144,14 @@ class Change(Struct, frozen=True, kw_only=True):
     confirmed: bool | None = None
     detectable_pct: float | None = None
     """The smallest change in percent that this comparison could have found."""
+    p: float | None = None
+    """Chance of so clear a difference between process starts, or pairs of them, if nothing had changed."""
+    level: float | None = None
+    """The `p` below which a change is proven; it falls with the number of metrics judged together."""
+    pairs: Whole | None = None
+    """Pairs of process starts that a comparison in turns took."""
     stopped_by: str | None = None
-    """For a suspect: the step that did not hold (`confirm`, `starts`, `anchor`, `unconfirmed`)."""
+    """For a suspect: the step that did not hold (`confirm`, `waits`, `starts`, `anchor`, `unconfirmed`)."""
     reason: str | None = None
 
 

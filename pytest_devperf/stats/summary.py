@@ -94,29 +94,40 @@ def cov(values: Sequence[float]) -> float | None:
     return spread / abs(centre) if centre else None
 
 
-def centres_and_widths(rows: Iterable[Sequence[float]]) -> tuple[list[float], list[float]]:
-    """Give the median and the interquartile range of every round.
+def centres_and_widths(
+    rows: Iterable[Sequence[float]], centre: float = 0.5, low: float = 0.25, high: float = 0.75
+) -> tuple[list[float], list[float]]:
+    """Give a quantile of every round and the distance of two others: the median and the interquartile range.
 
     Args:
         rows: (rounds, iterations) values, no row empty.
+        centre: The quantile that is a round's centre.
+        low: The lower of the quantiles that span its width.
+        high: The higher one.
     """
     centres: list[float] = []
     widths: list[float] = []
-    size = half = low = high = 0
-    low_part = high_part = 0.0
+    size = middle = first = third = 0
+    middle_part = first_part = third_part = 0.0
     for row in rows:
         ranked = sorted(row)
-        if len(ranked) != size:  # rounds of one run are alike, so where the quartiles lie is found once
+        if len(ranked) != size:  # rounds of one run are alike, so where the quantiles lie is found once
             size = len(ranked)
-            half = size >> 1
-            low, low_part = _place(size, 0.25)
-            high, high_part = _place(size, 0.75)
-        centres.append(ranked[half] if size & 1 else (ranked[half - 1] + ranked[half]) / 2)
+            middle, middle_part = _place(size, centre)
+            first, first_part = _place(size, low)
+            third, third_part = _place(size, high)
         if size == 1:
+            centres.append(ranked[0])
             widths.append(0.0)
             continue
-        first, third = ranked[low], ranked[high]
-        widths.append(third + high_part * (ranked[high + 1] - third) - first - low_part * (ranked[low + 1] - first))
+        at = ranked[middle]
+        # Exactly what `median` gives: the early pass and the verdict must not differ by a rounding.
+        after = ranked[middle + 1]
+        centres.append((at + after) / 2 if middle_part == 0.5 else at + middle_part * (after - at))  # noqa: PLR2004
+        below, above = ranked[first], ranked[third]
+        widths.append(
+            above + third_part * (ranked[third + 1] - above) - below - first_part * (ranked[first + 1] - below)
+        )
     return centres, widths
 
 

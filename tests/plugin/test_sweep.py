@@ -39,9 +39,9 @@ def test_configurations_are_ranked_and_the_winner_is_named(sweep: Suite) -> None
     result.stdout.fnmatch_lines(
         [
             "sweep test_ways.py::test_ways (ways)",
-            "two *1.004 ms*",
-            "one *1.205 ms* 20.0 %",
-            "three *1.506 ms* 50.0 %",
+            "two *1.002 ms*",
+            "one *1.202 ms* 20.0 %",
+            "three *1.503 ms* 50.0 %",
             "winner: two, by 20.0 % and beyond noise",
             "devperf: 4 measured",
         ]

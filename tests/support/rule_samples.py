@@ -23,13 +23,17 @@ DEVICE = DeviceRecord(fingerprint="9f3c00000000", kind="host", model="Bench")
 PHONE = DeviceRecord(fingerprint="9f3c00000001", kind="android", model="Phone")
 ANCHOR = "kernel 1, CPython 3.11"
 
-SHAPE = tuple(index / 29 for index in range(30))
-"""Places of 30 iterations between the fastest and the slowest of their round."""
+SHAPE = tuple((min(index - 7, 0) + max(index - 15, 0)) / 6.75 for index in range(30))
+"""Distances of 30 iterations from the centre of their round, in interquartile ranges."""
 
 
 def round_of(centre_ns: float, width_ns: float) -> tuple[float, ...]:
-    """A round with exactly this median and interquartile range."""
-    return tuple(centre_ns + (place - 0.5) * 2 * width_ns for place in SHAPE)
+    """A round with this median and interquartile range, of which the faster half alone tells the same.
+
+    It is flat from its first quartile to its median, and steep enough below that twice the interquartile range of
+    the faster half is that of all.
+    """
+    return tuple(centre_ns + place * width_ns for place in SHAPE)
 
 
 def rounds_of(floors_ns: Sequence[float], *, width_ns: float = 200.0, per_start: int = 2, step_ns: float = 0.0) -> Any:

@@ -213,7 +213,7 @@ def test_on_a_phone_every_refusing_caution_refuses() -> None:
 
 
 def test_on_a_host_some_are_told_only() -> None:
-    told = {"hot-start", "busy-host", "throttled-outside"}
+    told = {"hot-start", "busy-host", "throttled-outside", "contended"}
 
     assert set(refusing(CAUTIONS, kind="host")) == REFUSING - told
     assert set(refusing(CAUTIONS, kind="host", strict_context=True)) == REFUSING | {"throttled-outside"}

@@ -243,7 +243,7 @@ def test_another_unit_or_direction_of_a_recorded_value_is_incomparable() -> None
 
 # -- cautions ---------------------------------------------------------------------------------------
 
-OWN_REFUSING = ("throttled", "contended", "faked-sensors", "slept", "instrumented")
+OWN_REFUSING = ("throttled", "faked-sensors", "slept", "instrumented")
 
 
 @pytest.mark.parametrize("slug", OWN_REFUSING)
@@ -280,8 +280,8 @@ def test_another_cap_is_told_in_mhz() -> None:
     assert found.cautions["clock-capped"] == "policy0 at most 1500 MHz, 2000 MHz in the baseline"
 
 
-@pytest.mark.parametrize("slug", ["busy-host", "throttled-outside"])
-def test_a_host_only_tells_what_passes_in_seconds(slug) -> None:
+@pytest.mark.parametrize("slug", ["busy-host", "throttled-outside", "contended"])
+def test_a_host_only_tells_what_the_samples_show_or_what_passes_in_seconds(slug) -> None:
     carried = record(SAME, cautions=(slug,))
     assert compared(carried, record(SAME)).verdict == "within_noise"
     assert compared(carried, record(SAME), policy=Policy(strict_context=True)).verdict == "incomparable"

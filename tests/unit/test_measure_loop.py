@@ -12,7 +12,7 @@ from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.loop import Around, enough, run_start, tidy
-from pytest_devperf.measure.round import Round, StartPlan, StartResult
+from pytest_devperf.measure.round import Earlier, Round, StartPlan, StartResult
 from pytest_devperf.measure.warmup import seen_step
 from pytest_devperf.targets.protocol import Memory, RoundContext
 
@@ -176,14 +176,19 @@ def test_a_pass_that_is_certain_ends_the_rounds_after_the_third() -> None:
 
 
 def test_rounds_of_earlier_starts_count_towards_an_early_pass() -> None:
-    start_plan = replace(SHARE, process=1, earlier_ns=(2e6, 2e6), bound_ns=1.5e6)
+    start_plan = replace(SHARE, process=1, earlier=Earlier(medians_ns=(2e6, 2e6), lowest_ns=2e6), bound_ns=1.5e6)
     start_result = run_start(Device(steady(1_000_000)), start_plan, PLAN, Tape())
     assert (len(start_result.rounds), start_result.stop) == (1, "early-pass")
 
 
 def test_a_start_that_earlier_rounds_made_needless_measures_nothing() -> None:
     device = Device(steady(1_000_000))
-    start_result = run_start(device, replace(SHARE, process=1, earlier_ns=(2e6, 1e6, 2e6), bound_ns=1e6), PLAN, Tape())
+    start_result = run_start(
+        device,
+        replace(SHARE, process=1, earlier=Earlier(medians_ns=(2e6, 1e6, 2e6), lowest_ns=1e6), bound_ns=1e6),
+        PLAN,
+        Tape(),
+    )
     assert (start_result.rounds, start_result.stop, device.calls) == ((), "early-pass", [])
 
 
@@ -197,7 +202,7 @@ def test_a_start_that_measures_nothing_hands_on_what_was_planned() -> None:
 
 
 def test_convergence_of_earlier_rounds_makes_a_start_needless_only_where_it_may_end_the_metric() -> None:
-    start_plan = replace(SHARE, process=1, earlier_ns=(1e6,) * 5)
+    start_plan = replace(SHARE, process=1, earlier=Earlier(medians_ns=(1e6,) * 5, lowest_ns=1e6))
     assert run_start(Device(steady(1e6)), replace(start_plan, converge=True), PLAN, Tape()).stop == "converged"
     start_result = run_start(Device(steady(1e6)), start_plan, PLAN, Tape())
     assert (len(start_result.rounds), start_result.stop) == (4, "done")
@@ -291,9 +296,16 @@ def test_rounds_of_few_samples_pass_early_only_when_there_are_enough_of_them() -
     one_each = Device(steady(1e6))
     one_each.run = lambda _iterations, _loops: [1e6]  # type: ignore[method-assign]  # a tool that prints an average
     assert len(run_start(one_each, start_plan, PLAN, Tape()).rounds) == 5
-    later = replace(start_plan, process=1, earlier_ns=(1e6,) * 4, width=1)
+    later = replace(start_plan, process=1, earlier=Earlier(medians_ns=(1e6,) * 4, lowest_ns=1e6, width=1))
     assert len(run_start(one_each, later, PLAN, Tape()).rounds) == 1
-    assert len(run_start(one_each, replace(later, earlier_ns=(1e6,) * 5), PLAN, Tape()).rounds) == 0
+    assert (
+        len(
+            run_start(
+                one_each, replace(later, earlier=Earlier(medians_ns=(1e6,) * 5, lowest_ns=1e6, width=1)), PLAN, Tape()
+            ).rounds
+        )
+        == 0
+    )
 
 
 def test_a_slow_tool_that_prints_an_average_gets_enough_rounds_to_be_judged() -> None:
@@ -388,7 +400,9 @@ def test_a_tool_that_is_too_slow_gets_its_fewest_rounds() -> None:
 
 def test_later_starts_of_a_tool_keep_to_what_the_first_decided() -> None:
     tool = WatchedTool(steady(1e6), seen=RoundContext(wall_ns=40_000_000_000))
-    start_result = run_start(tool, replace(SHARE, process=1, earlier_ns=(1e6,)), PLAN, Tape())
+    start_result = run_start(
+        tool, replace(SHARE, process=1, earlier=Earlier(medians_ns=(1e6,), lowest_ns=1e6)), PLAN, Tape()
+    )
     assert (len(start_result.rounds), start_result.total_rounds, start_result.iterations) == (4, 12, 30)
 
 
@@ -448,7 +462,15 @@ def test_code_that_became_far_slower_than_its_baseline_is_measured_all_the_same(
 
 
 def test_later_starts_keep_to_what_the_first_decided() -> None:
-    start_plan = replace(SHARE, process=1, rounds=2, total_rounds=6, iterations=5, earlier_ns=(1e6,) * 2, fixed=True)
+    start_plan = replace(
+        SHARE,
+        process=1,
+        rounds=2,
+        total_rounds=6,
+        iterations=5,
+        earlier=Earlier(medians_ns=(1e6,) * 2, lowest_ns=1e6),
+        fixed=True,
+    )
     start_result = run_start(Device(steady(4e9)), start_plan, PLAN, Tape())
     assert (len(start_result.rounds), start_result.total_rounds, start_result.iterations) == (2, 6, 5)
 
@@ -503,7 +525,8 @@ def test_an_average_of_a_few_nanoseconds_keeps_its_fraction() -> None:
 )
 def test_rounds_after_an_early_pass_never_raise_the_minimum_above_its_bound(medians, bound) -> None:
     for count in range(1, len(medians) + 1):
-        if enough(medians[:count], bound, None) == "early-pass":
+        so_far = Earlier(medians_ns=tuple(medians[:count]), lowest_ns=min(medians[:count]))
+        if enough(so_far, bound, None) == "early-pass":
             assert min(medians) <= bound
             assert count >= 3
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import pytest
 
 from benchmarks.verdicts.devices import KINDS, kind_named
-from benchmarks.verdicts.session import COMPARE_STARTS, Rules, bench, compare_session, measure_fully, save
+from benchmarks.verdicts.session import Rules, bench, compare_session, measure_fully, save
 from benchmarks.verdicts.trial import OURS, Score, try_rules
+from pytest_devperf.compare.looks import FIRST_STARTS
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.record import Record
 
@@ -162,8 +163,8 @@ def test_the_same_seed_gives_the_same_samples():
 
 
 def test_the_anchor_sees_heat_and_not_the_layout():
-    heat = measure_fully(bench(kind_named("thermal"), 5), {}, COMPARE_STARTS)
-    layout = measure_fully(bench(kind_named("layout 3 %"), 5), {}, COMPARE_STARTS)
+    heat = measure_fully(bench(kind_named("thermal"), 5), {}, FIRST_STARTS)
+    layout = measure_fully(bench(kind_named("layout 3 %"), 5), {}, FIRST_STARTS)
 
     assert spread(heat) > 0.08
     assert spread(layout) < 0.03

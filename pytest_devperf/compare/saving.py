@@ -1,0 +1,105 @@
+"""When a run that is being saved is worth more process starts, and what it could not serve for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_devperf import stats
+from pytest_devperf.compare.estimate import Estimate, NotSamples, estimate
+from pytest_devperf.compare.looks import FIRST_STARTS, MOST_SAVED, MOST_STARTS, SAVED_AT_A_TIME, Further
+from pytest_devperf.compare.machine import Exponent, exponent, without
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.starts import Floors, Ways, detectable, level_of
+from pytest_devperf.compare.threshold import TICKS, tolerance_of
+from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.record.record import Measurement, Record
+
+ERROR_SHARE = 0.25
+"""Part of the tolerance up to which a saved run may err about the mean of its starts."""
+
+BEYOND_ANY_RATIO = 50.0
+"""Logarithm of a ratio that no two times have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """What a saved metric made of rounds is good for."""
+
+    name: str
+    starts: int
+    error: float
+    """Standard error of the mean of its starts, as a fraction."""
+    least: float
+    """The smallest change that a comparison with a like run could find, as a fraction."""
+    tolerance: float
+
+
+def more_to_save(record: Record, policy: Policy) -> Further | None:
+    """Say how many more process starts make a baseline that comparisons can rest on; None if it is one.
+
+    It needs more where its starts differ so much that their mean is not known to a quarter of the tolerance, or where
+    a comparison with it could not find a change of `policy.blind`.
+
+    Args:
+        record: What was measured so far.
+        policy: Its tolerances, and what a comparison must be able to find.
+    """
+    left = [
+        MOST_SAVED - saved.starts
+        for saved in _saved(record, policy)
+        if saved.error > ERROR_SHARE * saved.tolerance or _blind(saved, policy)
+    ]
+    most = max(left, default=0)
+    return Further(starts=min(most, SAVED_AT_A_TIME), rounds=1) if most > 0 else None
+
+
+def blind_when_saved(record: Record, policy: Policy) -> dict[str, float]:
+    """Name the metrics with which no comparison could find a change of `policy.blind`.
+
+    Returns:
+        Metric name -> the smallest change that could be found, as a fraction; infinite if none could.
+    """
+    return {saved.name: saved.least for saved in _saved(record, policy) if _blind(saved, policy)}
+
+
+def _blind(saved: _Saved, policy: Policy) -> bool:
+    return saved.least > max(policy.blind, saved.tolerance)
+
+
+def _saved(record: Record, policy: Policy) -> Iterator[_Saved]:
+    """Look at every metric made of rounds that more starts could help: a single start says nothing of others."""
+    for metric in record.metrics:
+        if metric.kind == "rounds" and metric.name not in TOLD_ONLY:
+            try:
+                found = _look_at(metric, policy)
+            except NotSamples:
+                continue
+            if found.starts > 1:
+                yield found
+
+
+def _look_at(metric: Measurement, policy: Policy) -> _Saved:
+    one = estimate(metric, iqr=policy.iqr, anchor=policy.anchor)
+    ways = _against_itself(one)
+    count = len(one.floors)
+    width = max(one.iqr, TICKS * one.tick) / one.robust
+    apart = detectable(ways, starts=FIRST_STARTS + MOST_STARTS, level=level_of(policy.metrics))
+    return _Saved(
+        name=metric.name,
+        starts=count,
+        error=min(stats.std(floors.base) or 0.0 for floors in ways.all()) / math.sqrt(count),
+        least=max(width, math.expm1(apart) if apart < BEYOND_ANY_RATIO else math.inf),
+        tolerance=tolerance_of(metric, policy),
+    )
+
+
+def _against_itself(one: Estimate) -> Ways:
+    """Lay the floors of a run out as if a like run were compared with it."""
+    plain = list(map(math.log, one.floors))
+    if not one.anchors:
+        return Ways(Floors(plain, plain), None, Exponent(), ratios=True)
+    felt = exponent((one.floors, one.anchors))
+    calm = without(one.floors, one.anchors, felt.value)
+    return Ways(Floors(plain, plain), Floors(calm, calm), felt, ratios=True)

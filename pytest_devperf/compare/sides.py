@@ -1,0 +1,110 @@
+"""Both sides of one metric, laid out for the steps of the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_devperf.compare.estimate import (
+    Estimate,
+    Side,
+    anchored_throughout,
+    estimate,
+    estimate_confirmation,
+    history,
+)
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.threshold import Bound, baseline_side, beyond, floor_of, threshold, tolerance_of
+from pytest_devperf.record.record import Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A baseline and what is compared with it, in raw units."""
+
+    base: Side
+    first: Estimate
+    second: Estimate | None
+    """The confirmation and whatever was measured of a suspect since."""
+    now: Estimate
+    """Both looks together."""
+    sign: int
+    """1 where higher is worse, -1 where lower is."""
+    tolerance: float
+    """As a fraction."""
+    floor: float
+    """Absolute floor of the threshold."""
+    anchored: bool
+    """Whether every round of both sides has its anchor, and both are of one kernel."""
+    timed: bool
+    """Whether values are times in ns."""
+    of_rounds: bool
+    """Whether the metric is made of rounds: interference then only adds to it."""
+    whole: bool
+    """Whether the first look has all its rounds."""
+    one_start: bool
+    """Whether both sides have one process start, so that what starts differ by is not known."""
+
+    def bound(self, look: Estimate | None, policy: Policy) -> Bound:
+        """Give the threshold between the baseline and a look; None: what the baseline alone makes of it."""
+        return threshold(self.base, look, tolerance=self.tolerance, floor=self.floor, policy=policy)
+
+    def beyond(self, look: Estimate, bound: float, sign: int) -> bool:
+        """Tell whether a look lies beyond a bound: above the baseline for sign 1, below it for -1."""
+        return beyond(look.robust, self.base.robust, bound, sign)
+
+    @property
+    def scalars(self) -> str | None:
+        """Which side holds too little to judge by; None where both hold enough."""
+        for word, side in (("this run", history([self.first])), ("the baseline", self.base)):
+            if not side.judgeable:
+                return f"{word} has too few {'rounds' if self.first.iterations else 'values'} to judge by"
+        return None
+
+
+def lay_out(
+    candidate: Measurement,
+    befores: Sequence[Measurement],
+    policy: Policy,
+    *,
+    same_anchor: bool,
+    starts: int | None,
+) -> Sides:
+    """Estimate both sides.
+
+    Args:
+        candidate: The measurement now, with its confirmation if there is one.
+        befores: The metric in every run that serves, newest first, not empty.
+        policy: What the comparison is strict about.
+        same_anchor: Whether the anchor kernel is the same on both sides.
+        starts: Process starts planned of the candidate; None: as many as it has.
+
+    Raises:
+        NotSamples: A side holds samples that are none.
+    """
+    planned = candidate.planned_rounds or len(candidate.process)
+    anchored = (
+        policy.anchor
+        and policy.rule == "proven"
+        and same_anchor
+        and candidate.kind == "rounds"
+        and all(anchored_throughout(each) for each in (candidate, *befores))
+    )
+    first = estimate(candidate, iqr=policy.iqr, anchor=anchored)
+    second = estimate_confirmation(candidate, iqr=policy.iqr, anchor=anchored) if policy.confirm else None
+    looks = max(starts or 0, len(first.floors))
+    base = baseline_side(befores, planned, policy, starts=looks, anchor=anchored)
+    return Sides(
+        base=base,
+        first=first,
+        second=second,
+        now=first if second is None else first.with_look(second),
+        sign=-1 if candidate.better == "higher" else 1,
+        tolerance=tolerance_of(candidate, policy),
+        floor=floor_of(candidate),
+        anchored=anchored,
+        timed=candidate.samples_ns is not None,
+        of_rounds=candidate.kind == "rounds",
+        whole=len(candidate.process) >= planned,
+        one_start=base.starts == 1 and len(first.floors) == 1,
+    )
