@@ -220,7 +220,7 @@ HANDOVER = json.dumps(
         "process": 1,
         "role": "rounds",
         "shuffle_seed": 7,
-        "wanted": [{"index": 0, "path": "/x.py", "nodeid": "x.py::t", "nth": 0, "shares": {}}],
+        "wanted": [{"index": 0, "path": "/x.py", "nodeid": "x.py::t", "nth": 0, "start_plans": {}}],
     }
 )
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"

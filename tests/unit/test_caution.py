@@ -167,11 +167,11 @@ def test_a_battery_is_low_under_a_quarter(level: float, low: bool) -> None:
     ],
 )
 def test_few_rounds_are_those_planned_or_cut_off_not_those_saved(
-    planned: int | None, run: int | None, ended_early: bool, scalars: bool
+    planned: int | None, run: int | None, ended_early: bool, few: bool
 ) -> None:
     found = slugs(rounds_planned=planned, rounds_run=run, ended_early=ended_early)
 
-    assert (found == ["few-rounds"]) is scalars
+    assert (found == ["few-rounds"]) is few
 
 
 @pytest.mark.parametrize(
