@@ -345,6 +345,23 @@ def test_coverage_is_written_by_the_parent_and_told_as_what_traces(suite: Suite)
     assert case["metrics"][0]["process"] == [0, 1, 2]
 
 
+def test_a_session_that_a_profiler_runs_is_measured_and_names_the_profiler(suite: Suite) -> None:
+    suite.pytester.makepyfile(test_it="def test_it(devperf): devperf(len, [])")
+    suite.pytester._monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytest_words = ["-m", "pytest", "-p", "pytest_devperf.plugin", "--devperf", "--devperf-target=host"]
+    few = ["--devperf-rounds=2", "--devperf-iterations=5", "--devperf-processes=1", "--devperf-cooldown=off"]
+
+    result = suite.pytester.run(
+        sys.executable, "-m", "cProfile", "-o", "profile.out", *pytest_words, *few, "--devperf-json=run.json"
+    )
+
+    result.assert_outcomes(passed=1)
+    (case,) = suite.cases().values()
+    assert "instrumented" in case["cautions"]
+    assert "a profiler (cProfile) traced the measuring thread" in suite.flat(result)
+    assert (suite.path / "profile.out").stat().st_size  # the profiler was set to work again
+
+
 # -- pytest's own ways of ending early ---------------------------------------------------------------
 
 ENDING = (

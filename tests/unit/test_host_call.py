@@ -391,6 +391,23 @@ def test_a_clock_that_only_moves_by_sleeping_has_a_step_of_one(clock):
     assert tick_ns(clock.now_ns) == 1
 
 
+def test_the_step_of_a_clock_is_measured_without_the_tools_that_see_each_read():
+    seen = []
+    reads = iter(range(0, 10**6, 50))
+
+    def now_ns():
+        return next(reads)
+
+    sys.setprofile(lambda frame, _event, _argument: seen.append(frame.f_code.co_name))
+    try:
+        step_ns = tick_ns(now_ns)
+    finally:
+        sys.setprofile(None)
+
+    assert step_ns == 50
+    assert "now_ns" not in seen
+
+
 def test_a_kernel_that_does_not_count_waiting_is_not_known():
     assert parse_waited_ns(b"0 0 0\n") is None
     assert parse_waited_ns(b"") is None
