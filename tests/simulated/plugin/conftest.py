@@ -9,6 +9,7 @@ from typing import Any
 
 # Loaded once here: pytester forgets what a suite imported, and would import it again for every one.
 import adbutils  # noqa: F401 - as above
+import onnx  # noqa: F401 - as above
 import onnxruntime  # noqa: F401 - as above
 import pytest
 

@@ -78,3 +78,17 @@ def test_a_path_of_this_machine_means_nothing_on_a_phone_and_the_remedy_is_named
 
     assert result.ret == 1
     assert f"{files.path / 'test_tool.py'} is a file of this machine: push it and name it test_tool.py" in flat(result)
+
+
+@pytest.mark.parametrize("target", ["sim", "host"])
+def test_a_program_that_takes_no_iterations_is_timed_as_a_whole_wherever_it_runs(session: Session, target: str) -> None:
+    command(session, "['sleep', '0.2']")
+
+    result = session.run("--devperf-json=run.json", target=target)
+
+    result.assert_outcomes(passed=1)
+    (case,) = session.cases().values()
+    (latency,) = [metric for metric in case["metrics"] if metric["name"] == "latency"]
+    assert {len(row) for row in latency["samples_ns"]} == {1}
+    assert latency["robust"] >= 200  # ms
+    assert "whole-program" in case["cautions"]

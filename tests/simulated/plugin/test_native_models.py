@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 from model_files import pte, tflite
 from stand_in import build_stand_in
@@ -58,3 +59,16 @@ def test_what_is_not_set_up_is_skipped_with_the_command_that_does_it(models: Ses
     flat = " ".join(result.stdout.str().split())
     assert "devperf setup-android --benchmark-model FILE" in flat
     assert "devperf setup-android --executor-runner FILE" in flat
+
+
+def test_a_model_whose_sizes_a_test_left_open_fails_and_names_them(session: Session) -> None:
+    kind = onnx.TensorProto.FLOAT
+    slots = [onnx.helper.make_tensor_value_info(name, kind, ["batch", "seq"]) for name in ("x", "y")]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g", slots[:1], slots[1:])
+    onnx.save(onnx.helper.make_model(graph), session.path / "open.onnx")
+    session.pytester.makepyfile(test_open="def test_open(devperf): devperf.model('open.onnx')")
+
+    result = session.run()
+
+    result.assert_outcomes(failed=1)
+    assert "dimensions 'batch', 'seq' have no fixed size; pass dims={'batch': N, 'seq': N}" in result.stdout.str()
