@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from pytest_devperf.target.host.meter import untraced
+from pytest_devperf.targets.host.meter import untraced
 
 TICK_READS = 2_000
 """Pairs of reads the step is taken from: 0.2 ms in all, and the smallest step turned up within the first hundred
