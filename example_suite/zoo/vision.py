@@ -11,9 +11,6 @@ from example_suite.zoo.net import Net
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-COLOURS = ("background", "red", "green", "blue")
-"""What the segmenter tells apart."""
-
 RADII = (4, 7, 10)
 """Radii in pixels of the discs that the detector's three filters fit."""
 

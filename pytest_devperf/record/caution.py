@@ -48,8 +48,6 @@ class Caution:
     """Whether a case that carries it is not compared, unless it is accepted."""
     host_told: bool = False
     """Whether it is only told on a host, unless the context is strict."""
-    relative: bool = False
-    """Whether only a comparison can see it."""
     remedy: str = ""
     """What the user does about it, where it refuses."""
 
@@ -75,14 +73,12 @@ CAUTIONS: Mapping[str, Caution] = {
             words="a frequency cap that the baseline did not have",
             refuses=True,
             remedy="switch battery savers off and let it cool down, or save a new baseline",
-            relative=True,
         ),
         Caution(
             slug="power-changed",
             words="mains power on one side, battery on the other",
             refuses=True,
             remedy="use the power source of the baseline, or save a new one",
-            relative=True,
         ),
         Caution(
             slug="hot-start",
@@ -90,7 +86,6 @@ CAUTIONS: Mapping[str, Caution] = {
             refuses=True,
             remedy="let it cool down first, with --devperf-cooldown=auto or temp=C",
             host_told=True,
-            relative=True,
         ),
         Caution(
             slug="busy-host",
@@ -127,18 +122,17 @@ CAUTIONS: Mapping[str, Caution] = {
             words="nodes ran on another execution provider than in the baseline",
             refuses=True,
             remedy="name the baseline's with --devperf-provider",
-            relative=True,
         ),
         Caution(slug="unknown-throttling", words="nothing shows whether the device throttled"),
         Caution(slug="low-battery", words="the battery was low"),
         Caution(slug="charging", words="the battery was charging, which keeps a device warm"),
         Caution(slug="emulator", words="an emulator, whose times are those of its host"),
         Caution(slug="debug-build", words="a debug build was measured"),
-        Caution(slug="other-unit", words="another unit of the same model", relative=True),
-        Caution(slug="os-changed", words="another version of the operating system", relative=True),
-        Caution(slug="runtime-changed", words="another version of the runtime", relative=True),
-        Caution(slug="model-changed", words="another model file", relative=True),
-        Caution(slug="unknown-context", words="one side lacks a reading", relative=True),
+        Caution(slug="other-unit", words="another unit of the same model"),
+        Caution(slug="os-changed", words="another version of the operating system"),
+        Caution(slug="runtime-changed", words="another version of the runtime"),
+        Caution(slug="model-changed", words="another model file"),
+        Caution(slug="unknown-context", words="one side lacks a reading"),
         Caution(slug="few-rounds", words="few rounds were measured"),
         Caution(slug="one-start", words="all rounds come from one process start"),
         Caution(slug="shared-process", words="load or memory was taken in a process that had done other work"),

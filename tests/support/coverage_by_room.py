@@ -1,4 +1,4 @@
-"""Print the coverage of every room and fail where it fell below what it was.
+"""Print the coverage of every room and fail if one fell below its least.
 
 Reads the JSON report of coverage.py: `coverage json -o coverage.json && python coverage_by_room.py coverage.json`.
 """
@@ -15,8 +15,25 @@ PACKAGE = "pytest_devperf"
 
 COUNTED = ("num_statements", "num_branches", "covered_lines", "covered_branches")
 
-LEAST_PCT: dict[str, int] = {}
-"""Lines and branches that tests of a room must run through at least: what they did when this was measured."""
+LEAST_PCT = {
+    "case": 94,
+    "compare": 98,
+    "english": 100,
+    "errors": 100,
+    "inputs": 100,
+    "measure": 99,
+    "metric": 96,
+    "record": 99,
+    "report": 92,
+    "sensor": 87,
+    "stats": 98,
+    "store": 97,
+    "tool": 97,
+    "untrusted": 100,
+}
+"""Percent of lines and branches that the tests of a room must run: what `tests/unit` and `tests/golden` alone ran, when
+this was measured. Other tests only add to it. A room that is not named has no least.
+"""
 
 
 def count_by_room(report: dict) -> dict[str, Counter[str]]:
@@ -35,7 +52,7 @@ def percent(counts: Counter[str]) -> float:
 
 
 def main(path: str) -> int:
-    """Print a table; 1 where a room is below its least."""
+    """Print a table; return 1 if a room is below its least."""
     below = 0
     for room, counts in sorted(count_by_room(json.loads(Path(path).read_text(encoding="utf-8"))).items()):
         pct, least_pct = percent(counts), LEAST_PCT.get(room, 0)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from pytest_devperf.errors import UsageError
-from pytest_devperf.record.codec import decode
 from pytest_devperf.record.record import Change, Comparison, DeviceRecord, Record, Run, WorkloadRecord
 from pytest_devperf.report.as_text import render, summary_line
-from pytest_devperf.report.formats import FORMATS, rendered
 from pytest_devperf.report.report import KINDS, Report, Saved, kind_of
 from pytest_devperf.report.table import Column, lay_out
 
@@ -129,17 +124,3 @@ def test_a_column_that_is_empty_everywhere_is_left_out():
 
     assert lay_out(columns, [("1", "", "2")], 80)[0].split() == ["a", "c"]
     assert lay_out(columns, [], 80) == []
-
-
-def test_the_document_of_a_report_is_a_run_document():
-    report = a_report(a_case("within_noise"))
-
-    assert decode(rendered(report, "json").encode(), "x").runs == report.runs
-    assert json.loads(rendered(report, "json"))["schema"] == "pytest-devperf/1"
-
-
-def test_every_format_renders_and_another_is_named():
-    for form in FORMATS:
-        assert rendered(a_report(a_case()), form)
-    with pytest.raises(UsageError, match=r"no report format 'pdf': use one of text, json"):
-        rendered(Report(), "pdf")

@@ -20,7 +20,6 @@ from pytest_devperf.sensor.load import CpuTimes
 from pytest_devperf.sensor.machine import Machine, os_name, python_name
 from pytest_devperf.sensor.proc import parse_cpu_times, parse_free_ram_mb, parse_pressure_pct, parse_status_bytes
 from pytest_devperf.sensor.supply import Supply, parse_supply
-from pytest_devperf.sensor.throttle import ThrottleWatch
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads files of the Linux kernel")
 
@@ -171,26 +170,6 @@ def test_a_cooling_device_that_slows_the_processor_is_throttling(laptop: Path) -
     plant(laptop, {"sys/class/thermal/cooling_device1/cur_state": "2\n"})
 
     assert Machine(LinuxSensors(laptop)).look(1).throttled is True
-
-
-@needs_linux
-def test_a_watch_tells_a_throttled_stretch_from_a_quiet_one(laptop: Path) -> None:
-    watch = ThrottleWatch(LinuxSensors(laptop))
-    watch.begin()
-    quiet = watch.end()
-    watch.begin()
-    plant(laptop, {"sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count": "8\n"})
-
-    assert (quiet.throttled, watch.end().throttled) == (False, True)
-    assert quiet.temp_c == 58.0
-
-
-@needs_linux
-def test_a_watch_without_sensors_knows_nothing(tmp_path: Path) -> None:
-    watch = ThrottleWatch(LinuxSensors(tmp_path))
-    watch.begin()
-
-    assert (watch.end().throttled, watch.end().temp_c) == (None, None)
 
 
 @needs_linux
