@@ -459,6 +459,7 @@ def _options() -> Iterator[Parser]:
         "budget": (options.parse_budget, ["60"]),
         "fraction": (options.parse_fraction, ["0.03"]),
         "positive": (options.parse_positive, ["30"]),
+        "percent": (options.parse_percent, ["5", "2.5%"]),
         "choice": (options.parse_choice("quick", "full"), ["quick"]),
         "cooldown": (options.parse_cooldown, ["auto", "temp=37"]),
         "bool": (options.parse_bool, ["true"]),
