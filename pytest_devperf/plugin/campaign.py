@@ -81,7 +81,7 @@ class Campaign:
 
     @cached_property
     def _ready(self) -> ReadyPhones:
-        return ReadyPhones(self.places, self._cooler)
+        return ReadyPhones(self.options, self.plan, self.places, self._cooler)
 
     # -- before anything is measured --------------------------------------------------------------
 
@@ -149,13 +149,13 @@ class Campaign:
             pytest.UsageError: They cannot.
         """
         if self.options.target == AUTO:
-            return  # each case has its own device
+            return  # each case has its own device, and is refused there
         target = self.places.session_target()
         try:
             refuse_unheld_clocks(target, self.plan)
+            refuse_other_pin(self.options, self.plan, self.baselines, [target.device])
         except DevperfError as error:
             raise pytest.UsageError(str(error)) from None
-        refuse_other_pin(self.options, self.plan, self.baselines, [target.device])
 
     def plan_words(self) -> str:
         """Describe how much of the selected cases is measured."""

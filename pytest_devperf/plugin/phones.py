@@ -131,7 +131,10 @@ class Controller(Campaign):
         )
         self.baselines.read()
         self.keeper.check()
-        refuse_other_pin(self.options, self.plan, self.baselines, [phone.device for phone in self.phones])
+        try:
+            refuse_other_pin(self.options, self.plan, self.baselines, [phone.device for phone in self.phones])
+        except DevperfError as error:
+            raise pytest.UsageError(str(error)) from None
         self._free = list(self.phones)
 
     def pytest_report_header(self) -> list[str]:

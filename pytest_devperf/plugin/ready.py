@@ -76,16 +76,16 @@ def refuse_other_pin(options: Options, plan: Plan, baselines: Baselines, devices
     """Refuse a comparison whose clocks are to be held otherwise than in every baseline.
 
     Raises:
-        pytest.UsageError: No case could be compared.
+        UsageError: No case could be compared.
     """
     pins = {pin for device in devices for pin in baselines.pins(device)}
     if len(pins) != 1 or plan.pin_clocks == "auto" or pins == {plan.pin_clocks == "on"}:
         return
     held = "were held" if pins == {True} else "were not held"
-    raise pytest.UsageError(
+    raise UsageError(
         f"--devperf-compare={options.compare}: clocks {held} in the baseline of every case, so with "
-        f"--devperf-pin-clocks={plan.pin_clocks} every case would be incomparable: leave that option out, or save a "
-        "new baseline"
+        f"--devperf-pin-clocks={plan.pin_clocks} every case would be incomparable",
+        "leave that option out, or save a new baseline",
     )
 
 
@@ -132,7 +132,9 @@ def _named(item: pytest.Item) -> str:
 class ReadyPhones:
     """Phones that were pinned and cooled before their first case."""
 
-    def __init__(self, places: Places, cooler: Cooler) -> None:
+    def __init__(self, options: Options, plan: Plan, places: Places, cooler: Cooler) -> None:
+        self._options = options
+        self._plan = plan
         self._places = places
         self._cooler = cooler
         self._cooled: dict[int, Cooling | None] = {}
@@ -153,6 +155,8 @@ class ReadyPhones:
         def choose_ready(workload: Workload) -> Target:
             target = choose(workload)
             refuse_unheld_clocks(target, case.plan)
+            if is_phone(target):
+                refuse_other_pin(self._options, self._plan, baselines, [target.device])
             if is_phone(target) and id(target) not in self._cooled:
                 settle_pin(target, baselines)
                 target.look()

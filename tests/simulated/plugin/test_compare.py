@@ -64,6 +64,22 @@ def test_clocks_held_otherwise_than_in_every_baseline_end_the_session_before_any
     result.assert_outcomes()
 
 
+def test_under_auto_a_phones_case_whose_clocks_are_held_otherwise_is_not_measured(
+    tool: Session, switch_on: Any
+) -> None:
+    switch_on()
+    (tool.path / "conftest.py").unlink()  # it is about the session's own simulated phone
+    saving = tool.run("--devperf-save=base", target="auto")
+
+    result = tool.run("--devperf-compare=base", "--devperf-pin-clocks=off", "--devperf-json=run.json", target="auto")
+
+    assert saving.ret == 0
+    assert result.ret == 1
+    result.assert_outcomes(failed=1)
+    assert "clocks were held in the baseline of every case" in " ".join(result.stdout.str().split())
+    assert tool.cases()["test_tool.py::test_tool"]["metrics"] == []
+
+
 def test_a_phone_that_does_not_hold_its_clocks_is_not_compared_with_a_pinned_baseline(tool: Session) -> None:
     tool.run("--devperf-save=base")
 
