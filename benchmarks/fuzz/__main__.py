@@ -22,6 +22,9 @@ from benchmarks.fuzz.trial import Tally, try_inputs
 SHARE = 2_000
 """Inputs that a worker process tries at once."""
 
+REPORT_EVERY = 20
+"""Shares after which standard error gets a line, since a million inputs take long."""
+
 
 def options(argv: Sequence[str]) -> argparse.Namespace:
     """Read the command line."""
@@ -66,8 +69,11 @@ def main(argv: Sequence[str]) -> int:
     tallies = {PARSERS[place].name: Tally(PARSERS[place].name) for place in places}
     began = time.monotonic()
     with ProcessPoolExecutor(max_workers=chosen.workers) as pool:
-        for tally in pool.map(run_share, shares(places, chosen.inputs, chosen.seed)):
+        todo = shares(places, chosen.inputs, chosen.seed)
+        for done, tally in enumerate(pool.map(run_share, todo), start=1):
             tallies[tally.parser].add(tally)
+            if done % REPORT_EVERY == 0:
+                print(f"{done} of {len(todo)} shares, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         grow = partial(run_growth, count=chosen.pumps, seed=chosen.seed)
         growths = {growth.parser: growth for growth in pool.map(grow, places)}
     width = max(map(len, tallies))
