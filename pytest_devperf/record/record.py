@@ -19,6 +19,9 @@ SCHEMA = "pytest-devperf/1"
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """A whole number of 64 bits: longer ones are damage, and no float holds them."""
 
+Setting = Whole | float | str | bool | None
+"""A value of a run's settings."""
+
 Outcome = Literal["passed", "failed", "skipped", "error"]
 Quality = Literal["STABLE", "NOISY", "UNTRUSTWORTHY"]
 Verdict = Literal["regressed", "improved", "within_noise", "suspect", "incomparable", "inconclusive", "new", "skipped"]
@@ -233,7 +236,7 @@ class Run(Struct, frozen=True, kw_only=True):
     devperf_version: str
     commit: Commit | None = None
     device: DeviceRecord
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Setting] = field(default_factory=dict)
     run_context: RunContext = field(default_factory=RunContext)
     cases: tuple[Record, ...] = ()
     missing: tuple[str, ...] = ()

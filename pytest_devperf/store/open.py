@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pytest_devperf.errors import UsageError
 from pytest_devperf.store.store import Store
 
 DEFAULT = ".devperf"
@@ -21,7 +22,7 @@ def open_store(spec: str | None, rootdir: str | Path) -> Store:
         rootdir: What a relative folder starts from.
 
     Raises:
-        UsageError: Nothing installed speaks the URL's protocol.
+        UsageError: Nothing installed speaks the URL's protocol, or `~name` names no user of this machine.
     """
     spec = spec or DEFAULT
     if _URL.match(spec):
@@ -30,4 +31,9 @@ def open_store(spec: str | None, rootdir: str | Path) -> Store:
         return RemoteStore(spec)
     from pytest_devperf.store.folder import FolderStore
 
-    return FolderStore(Path(rootdir) / Path(spec.removeprefix("file://")).expanduser())
+    path = spec.removeprefix("file://")
+    try:
+        folder = Path(path).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"store {path!r}: there is no such user of this machine", "write ./~… for a folder") from error
+    return FolderStore(Path(rootdir) / folder)

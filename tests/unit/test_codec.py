@@ -33,6 +33,7 @@ word = st.text(max_size=12)
 facts = st.dictionaries(
     word, st.recursive(st.none() | st.booleans() | st.integers() | number | word, st.lists), max_size=3
 )
+plain = st.dictionaries(word, st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | number | word, max_size=3)
 
 
 @st.composite
@@ -82,7 +83,7 @@ runs = st.builds(
     device=st.builds(
         DeviceRecord, fingerprint=word, kind=word, model=st.none() | word, cores=st.none() | st.integers(1, 999)
     ),
-    settings=facts,
+    settings=plain,
     run_context=contexts,
     cases=st.lists(records, max_size=2).map(tuple),
     missing=st.lists(word, max_size=2).map(tuple),
@@ -313,3 +314,22 @@ def test_settings_are_the_fields_of_a_plan_with_their_units():
     assert found["max_time_s"] == 60.0
     assert "max_time" not in found
     assert len(found) == len(Plan.__dataclass_fields__)
+
+
+def test_a_setting_that_no_machine_holds_is_damage():
+    text = encode(
+        Document(
+            runs=(
+                Run(
+                    id="r",
+                    taken_at="t",
+                    devperf_version="0",
+                    device=DeviceRecord(fingerprint="f", kind="host"),
+                    settings={"rounds": 1},
+                ),
+            )
+        )
+    )
+
+    with pytest.raises(StoreError, match="is damaged"):
+        decode(text.replace(b'"rounds": 1', b'"rounds": ' + b"9" * 30), "run.json")

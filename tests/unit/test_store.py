@@ -573,6 +573,11 @@ def test_an_absolute_store_lies_where_it_says(tmp_path):
     assert open_store(str(tmp_path / "s"), "/elsewhere").path == tmp_path / "s"
 
 
+def test_a_store_in_the_home_of_nobody_is_refused_in_one_line(tmp_path):
+    with pytest.raises(UsageError, match=r"store '~nobody-of-this-name/s': there is no such user"):
+        open_store("~nobody-of-this-name/s", tmp_path)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(StoreError, match=r"there is no file .*nowhere\.json: name a run document"):
         read_file(tmp_path / "nowhere.json")
