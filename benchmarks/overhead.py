@@ -19,7 +19,7 @@ from pytest_devperf.case.workload import Call
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.host.target import HostTarget
 
 REPETITIONS = 7
 """Enough that the best of each is undisturbed on a machine that has something else to do now and then."""

@@ -31,7 +31,9 @@ ENERGY = "energy"
 TOLD_ONLY = frozenset({FIRST_LOAD, LEAKED_MEMORY, ENERGY})
 """Metrics that are told and never compared: cold caches, a leak's sign and a battery's counter are too noisy."""
 
+NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
 BYTES_PER_MIB = 1_048_576
 
 SHORTEST_NS = 1e-6

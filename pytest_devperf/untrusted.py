@@ -17,6 +17,12 @@ MOST_DIGITS = 18
 SHOWN_CHARACTERS = 300
 """Characters of somebody else's text that a message shows: enough to recognise it, in a few lines of a terminal."""
 
+LAST_LINES = 10
+"""Lines of a failed program's output that a message shows: an error and the end of its traceback."""
+
+LINE_WIDTH = 160
+"""Characters of such a line."""
+
 _WHOLE = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}")
 
 _CUT = " ... "
@@ -92,6 +98,15 @@ def excerpt(text: str, most: int = SHOWN_CHARACTERS) -> str:
         return text
     half = (most - len(_CUT)) // 2
     return text[:half] + _CUT + text[len(text) - half :]
+
+
+def last_lines(text: str, most: int = LAST_LINES) -> list[str]:
+    r"""Return the last lines that are not blank, each cut to a width that a message can show.
+
+    >>> last_lines("one\n\ntwo  \nthree\n", 2)
+    ['two', 'three']
+    """
+    return [line.rstrip()[:LINE_WIDTH] for line in text.splitlines() if line.strip()][-most:]
 
 
 def shown(value: object) -> str:

@@ -75,8 +75,8 @@ def _open_phone(spec: str, clock: Clock) -> AndroidTarget | None:
 
 def _open_host(clock: Clock) -> Target:
     from pytest_devperf.sensor.machine import Machine
-    from pytest_devperf.targets.host.host import HostTarget
     from pytest_devperf.targets.host.identity import read_device
+    from pytest_devperf.targets.host.target import HostTarget
 
     machine = Machine()
     return HostTarget(device=read_device(), clock=clock, look=lambda: machine.look(clock.now_ns()))

@@ -14,8 +14,6 @@ A baseline fixes the iterations, so code that became ten times slower no longer 
 inconclusive would pass the very regression the run was made to find.
 """
 
-NS_PER_S = 1e9
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.metric import LONGEST_S
+from pytest_devperf.metric import LONGEST_S, NS_PER_S
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.protocol import Clock
-
-NS_PER_S = 1e9
 
 HOST = "host"
 """Kind of device whose package cools within seconds."""

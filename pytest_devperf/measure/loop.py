@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan, fewest_rounds, rounds_of_start
-from pytest_devperf.measure.budget import NS_PER_S, Cost, Fit, fit
+from pytest_devperf.measure.budget import Cost, Fit, fit
 from pytest_devperf.measure.burst import AnyRunner, burst, run_now
 from pytest_devperf.measure.round import Earlier, Round, StartPlan, StartResult, Stop
 from pytest_devperf.measure.stability import converged
 from pytest_devperf.measure.undisturbed import with_round
 from pytest_devperf.measure.warmup import Warmth, check_tick, checked, settle
+from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.targets.protocol import Clock, ContextReporting, RoundContext, Runner, SelfWarming, Ticking
 
 __tracebackhide__ = True

@@ -107,7 +107,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine case that no asyncio plugin has claimed on a loop of its own."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj) or not is_case(pyfuncitem):
         return None
-    from pytest_devperf.targets.host.once import run_in_loop
+    from pytest_devperf.targets.host.event_loop import run_in_loop
 
     names = pyfuncitem._fixtureinfo.argnames  # noqa: SLF001 - as pytest's own call does
     arguments = {name: pyfuncitem.funcargs[name] for name in names}

@@ -374,8 +374,8 @@ class Benchmark:
 
     def _run(self, metric: str, call: Call) -> Any:  # noqa: ANN401 - whatever the function returns
         """Measure a call, or make it once; one that is awaited runs in the test's own event loop if there is one."""
-        from pytest_devperf.targets.host.eventloop import is_in_coroutine
-        from pytest_devperf.targets.host.once import await_once, call_once, is_awaited, run_in_loop
+        from pytest_devperf.targets.host.event_loop import is_in_coroutine, run_in_loop
+        from pytest_devperf.targets.host.once import await_once, call_once, is_awaited
 
         meter, inside = self._meter, is_in_coroutine()
         if is_awaited(call) and inside:

@@ -19,7 +19,7 @@ from pytest_devperf.metric import (
     start_metric,
 )
 from pytest_devperf.plugin.start import ScalarValues
-from pytest_devperf.targets.host.footprint import Footprint
+from pytest_devperf.targets.host.memory.footprint import Footprint
 from pytest_devperf.targets.protocol import Clock, Memory
 
 __tracebackhide__ = True

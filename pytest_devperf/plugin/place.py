@@ -237,8 +237,8 @@ class Places:
 
 def make_host(config: pytest.Config, places: Places, options: Options) -> Target:
     """Make the target of this machine, with the sensors that plugins add."""
-    from pytest_devperf.targets.host.host import HostTarget
     from pytest_devperf.targets.host.identity import read_device
+    from pytest_devperf.targets.host.target import HostTarget
 
     target = HostTarget(device=read_device(options.identity or "model"), clock=places.clock, look=places.look)
     added = [sensors for sensors in config.hook.pytest_devperf_sensors(config=config, target=target) if sensors]

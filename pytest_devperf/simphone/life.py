@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_devperf.errors import UsageError
+from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.simphone import physics
 from pytest_devperf.simphone.mishap import Mishap
 from pytest_devperf.simphone.personality import Personality
 from pytest_devperf.simphone.physics import State
-
-NS_PER_S = 1_000_000_000
 
 
 class Life:

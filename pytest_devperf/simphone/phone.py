@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, final
 
 from pytest_devperf.errors import TargetError, UsageError
+from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.simphone.family import personality_named
 from pytest_devperf.simphone.isolated import IsolatedSandbox
 from pytest_devperf.simphone.life import Life
@@ -28,8 +29,6 @@ from pytest_devperf.simphone.translated import TranslatedSandbox
 
 START_S = 10.0
 """Longest wait for the daemon's thread; it takes a few milliseconds."""
-
-NS_PER_S = 1_000_000_000
 
 
 @final

@@ -6,17 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_devperf.metric import NS_PER_MS, NS_PER_US
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.reading import (
-    NS_PER_MS,
-    NS_PER_US,
-    distinct,
-    durations_ns,
-    guarded,
-    json_in,
-    output_of,
-    refuse,
-)
+from pytest_devperf.tool.reading import distinct, durations_ns, guarded, json_in, output_of, refuse
 
 TOOL = "androidx"
 

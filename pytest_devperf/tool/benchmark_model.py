@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import re
 
+from pytest_devperf.metric import NS_PER_MS, NS_PER_US
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.reading import (
-    BYTES_PER_MB,
-    NS_PER_MS,
-    NS_PER_US,
-    NUMBER,
-    durations_ns,
-    other_time_ns,
-    peak_bytes,
-    refuse,
-)
+from pytest_devperf.tool.reading import BYTES_PER_MB, NUMBER, durations_ns, other_time_ns, peak_bytes, refuse
 
 TOOL = "benchmark_model"
 

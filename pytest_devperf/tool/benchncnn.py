@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.tool.output import Output
-from pytest_devperf.tool.reading import NS_PER_MS, NUMBER, durations_ns, output_of, refuse
+from pytest_devperf.tool.reading import NUMBER, durations_ns, output_of, refuse
 
 TOOL = "benchncnn"
 

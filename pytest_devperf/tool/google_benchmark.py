@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_devperf.metric import is_recorded_value
+from pytest_devperf.metric import NS_PER_MS, NS_PER_S, NS_PER_US, is_recorded_value
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.reading import (
-    NS_PER_MS,
-    NS_PER_S,
-    NS_PER_US,
-    distinct,
-    durations_ns,
-    guarded,
-    json_in,
-    output_of,
-    refuse,
-)
+from pytest_devperf.tool.reading import distinct, durations_ns, guarded, json_in, output_of, refuse
 
 TOOL = "google-benchmark"
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.tool.output import Output
-from pytest_devperf.tool.reading import NS_PER_S, distinct, durations_ns, guarded, json_in, peak_bytes, refuse
+from pytest_devperf.tool.reading import distinct, durations_ns, guarded, json_in, peak_bytes, refuse
 
 TOOL = "hyperfine"
 

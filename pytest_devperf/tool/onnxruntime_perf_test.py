@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import re
 
+from pytest_devperf.metric import NS_PER_MS, NS_PER_S
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.reading import (
-    NS_PER_MS,
-    NS_PER_S,
-    NUMBER,
-    durations_ns,
-    other_time_ns,
-    peak_bytes,
-    refuse,
-)
+from pytest_devperf.tool.reading import NUMBER, durations_ns, other_time_ns, peak_bytes, refuse
 from pytest_devperf.untrusted import parse_number, parse_whole
 
 TOOL = "onnxruntime_perf_test"

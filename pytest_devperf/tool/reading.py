@@ -12,20 +12,13 @@ from typing import Any, NoReturn
 from pytest_devperf.errors import CaseError
 from pytest_devperf.metric import is_duration_ns, is_size_bytes
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.untrusted import excerpt, parse_json_at
-
-NS_PER_US = 1_000
-NS_PER_MS = 1_000_000
-NS_PER_S = 1_000_000_000
+from pytest_devperf.untrusted import excerpt, last_lines, parse_json_at
 
 BYTES_PER_MB = 1_048_576
 """Tools that print MB count in binary ones: they divide the kernel's kB by 1024."""
 
-LAST_LINES = 5
-"""Lines of a text that are shown where it cannot be read: enough to see a usage message or a crash."""
-
-LINE_WIDTH = 160
-"""Characters of a line that are shown."""
+SHOWN_LINES = 5
+"""Last lines that an error shows of a text that cannot be read: enough to see a usage message or a crash."""
 
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 """A number as C++ streams and printf write it, `1.23e+06` too.
@@ -55,8 +48,7 @@ def refuse(tool: str, why: str, text: str, next_step: str) -> NoReturn:
     Raises:
         CaseError: Always.
     """
-    lines = [line.rstrip()[:LINE_WIDTH] for line in text.splitlines() if line.strip()]
-    shown = " | ".join(lines[-LAST_LINES:])
+    shown = " | ".join(last_lines(text, SHOWN_LINES))
     ended = f"it ended with: {shown}" if shown else "it is empty"
     raise CaseError(f"the output of {tool} {excerpt(why)} ({ended})", next_step)
 

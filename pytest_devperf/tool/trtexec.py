@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.tool.output import Output
-from pytest_devperf.tool.reading import NS_PER_MS, durations_ns, guarded, json_in, refuse
+from pytest_devperf.tool.reading import durations_ns, guarded, json_in, refuse
 
 TOOL = "trtexec"
 

@@ -13,8 +13,8 @@ from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host import executorch_build
-from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.host.models import executorch_build
+from pytest_devperf.targets.host.target import HostTarget
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.host.target import HostTarget
 
 pytest.importorskip("ai_edge_litert.interpreter")
 

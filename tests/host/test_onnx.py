@@ -23,7 +23,7 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.host.target import HostTarget
 from pytest_devperf.targets.protocol import Answering, ContextReporting, Looping, Surveying, Ticking
 
 ort = pytest.importorskip("onnxruntime")
@@ -467,7 +467,7 @@ import sys
 sys.modules["onnxruntime"] = None
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import Unsupported
-from pytest_devperf.targets.host.model import runtime_of
+from pytest_devperf.targets.host.models.runtime import runtime_of
 model = Model(path={model.path!r})
 try:
     runtime_of(model).survey(model)

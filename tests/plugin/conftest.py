@@ -21,7 +21,7 @@ LOADED_ONCE = (
     "pytest_devperf.sensor.machine",
     "pytest_devperf.store.folder",
     "pytest_devperf.targets.host.call",
-    "pytest_devperf.targets.host.host",
+    "pytest_devperf.targets.host.target",
     "pytest_devperf.targets.host.identity",
 )
 """pytester forgets what a suite imported, and would import it again for every one: half of each run's time."""

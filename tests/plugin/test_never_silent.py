@@ -348,7 +348,7 @@ def test_a_duration_that_cannot_be_one_fails_its_case_and_is_not_saved_as_good(
 def test_a_clock_that_stands_still_fails_its_case_and_does_not_hang(
     suite: Suite, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.host.loop.STILL_NS", 1)
+    monkeypatch.setattr("pytest_devperf.targets.host.timing_loop.STILL_NS", 1)
     suite.pytester.makepyfile(f"def work(): pass\ndef test_it(devperf): {call}")
     _extend(
         suite, "class Still:\n    now_ns = staticmethod(lambda: 7)\n    sleep = staticmethod(lambda seconds: None)\n"

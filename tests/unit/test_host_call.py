@@ -17,12 +17,10 @@ from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host.anchor import anchor_identity
-from pytest_devperf.targets.host.burst import BurstShape, format_burst
 from pytest_devperf.targets.host.call import AwaitedCallRunner
-from pytest_devperf.targets.host.host import HostTarget
-from pytest_devperf.targets.host.meter import parse_waited_ns
-from pytest_devperf.targets.host.tick import tick_ns
+from pytest_devperf.targets.host.loop_source import LoopShape, format_loop
+from pytest_devperf.targets.host.meter import ANCHOR_IDENTITY, parse_waited_ns, tick_ns
+from pytest_devperf.targets.host.target import HostTarget
 from pytest_devperf.targets.protocol import Answering, ContextReporting, Looping, Ticking
 
 
@@ -382,7 +380,7 @@ def test_a_clock_that_stands_still_while_a_call_takes_long_fails_its_case(target
     monkeypatch.setattr(SystemClock, "now_ns", staticmethod(lambda: next(seconds) * 10**9))
     with target.start(Call(function=int), 0) as runner:
         runner.run(1, 1)
-        monkeypatch.setattr("pytest_devperf.targets.host.loop.STILL_NS", 3 * 10**9)
+        monkeypatch.setattr("pytest_devperf.targets.host.timing_loop.STILL_NS", 3 * 10**9)
         with pytest.raises(CaseError, match=r"the session's clock stood still while int ran for 4 s"):
             runner.run(1, 1)
 
@@ -419,7 +417,7 @@ def test_the_anchor_is_work_of_fixed_size_and_named_in_every_look(target):
 
     with real.start(Call(function=int), 0) as runner:
         assert runner.anchor() > 0
-    assert target.look().anchor == anchor_identity()
+    assert target.look().anchor == ANCHOR_IDENTITY
 
 
 def on_this_machine() -> HostTarget:
@@ -471,7 +469,7 @@ def test_an_app_is_skipped_with_the_reason(target):
 
 
 def test_the_loop_holds_nothing_but_the_call():
-    source = format_burst(BurstShape(positional=1, keywords=("key",), inner=True))
+    source = format_loop(LoopShape(positional=1, keywords=("key",), inner=True))
 
     assert source.splitlines()[-5:] == [
         "        passes = repeat(None, loops)",

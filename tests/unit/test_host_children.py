@@ -12,9 +12,9 @@ from pytest_devperf.case.workload import Call
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host import children
-from pytest_devperf.targets.host.children import ChildrenMemory
-from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.host.memory import children
+from pytest_devperf.targets.host.memory.children import ChildrenMemory
+from pytest_devperf.targets.host.target import HostTarget
 
 TARGET = HostTarget(device=Device(kind="host"), clock=SystemClock(), look=lambda: Context(at_ns=0))
 

@@ -17,8 +17,8 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host.child import held_interrupts
-from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.host.target import HostTarget
+from pytest_devperf.targets.process import held_interrupts
 from pytest_devperf.targets.protocol import Looping, SelfWarming
 
 TARGET = HostTarget(device=Device(kind="host"), clock=SystemClock(), look=lambda: Context(at_ns=0))

@@ -17,8 +17,8 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host.child import end_left
-from pytest_devperf.targets.host.host import HostTarget
+from pytest_devperf.targets.host.target import HostTarget
+from pytest_devperf.targets.process_group import end_left
 
 TARGET = HostTarget(device=Device(kind="host"), clock=SystemClock(), look=lambda: Context(at_ns=0))
 
@@ -96,7 +96,7 @@ def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(tmp_pat
 @posix
 @pytest.mark.parametrize("stubborn", ["", "trap '' TERM; "], ids=["asked", "made to"])
 def test_what_a_program_leaves_running_is_named_and_ended(tmp_path, monkeypatch, stubborn):
-    monkeypatch.setattr("pytest_devperf.targets.host.child.GRACE_S", 0.1)
+    monkeypatch.setattr("pytest_devperf.targets.process_group.GRACE_S", 0.1)
     noted = tmp_path / "pid"
     command = Command(argv=("sh", "-c", f"{stubborn}sleep 293 & echo $! > {noted}; echo 1200"))
 
@@ -196,7 +196,7 @@ def test_a_peak_is_read_where_no_watching_program_can_be_started(monkeypatch):
 
 
 def test_the_watching_program_needs_nothing_of_this_package():
-    source = Path(__file__).parents[2].joinpath("pytest_devperf/targets/host/watch.py").read_text()
+    source = Path(__file__).parents[2].joinpath("pytest_devperf/targets/host/memory/watcher.py").read_text()
 
     assert "pytest_devperf" not in source
     assert "import psutil" not in source

@@ -14,7 +14,7 @@ from pytest_devperf.errors import CaseError, DevperfError
 from pytest_devperf.targets.android.link import Link, best_effort
 from pytest_devperf.targets.android.stream import Stream, Timeout
 from pytest_devperf.targets.app.collector import Collector
-from pytest_devperf.targets.app.launch import Launch
+from pytest_devperf.targets.app.launch import AppCommand, build_app
 from pytest_devperf.targets.app.wire import CaseReport, Task
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+")
@@ -63,9 +63,8 @@ def host_app(app: App, task: Task, link: Link, *, build: bool, tell: Callable[[s
             "ANDROID_SERIAL": link.serial,
             "ANDROID_ADB_SERVER_PORT": str(link.server_port),
         }
-        if build and app.build is not None:
-            with Launch(app.build, environment=environment, cwd=app.cwd, what=f"the build of {app.id}") as built:
-                built.wait()
+        if build:
+            build_app(app.build, environment=environment, cwd=app.cwd, app=app.id)
         link.reverse(collector.port)
         stack.callback(_quietly, lambda: link.end_reverse(collector.port))
         started = _Started(app, link, collector, environment, stack, tell=tell)
@@ -98,7 +97,7 @@ class _Started:
         self._collector = collector
         self._environment = environment
         self._stack = stack
-        self._launch: Launch | None = None
+        self._launch: AppCommand | None = None
         self._alive: Stream | None = None
         self._known = 0
         self._in_vain = 0
@@ -112,7 +111,7 @@ class _Started:
         """
         app = self._app
         if app.launch is not None:
-            launch = Launch(app.launch, environment=self._environment, cwd=app.cwd, what=f"the start of {app.id}")
+            launch = AppCommand(app.launch, environment=self._environment, cwd=app.cwd, what=f"the start of {app.id}")
             self._launch = self._stack.enter_context(launch)
         else:
             extras = {**app.environment, **self._collector.environment}

@@ -19,7 +19,7 @@ from typing import final
 import msgspec
 
 from pytest_devperf.errors import CaseError, TargetError
-from pytest_devperf.targets.app.intake import IntakeServer, Refused
+from pytest_devperf.targets.app.intake import IntakeServer, RequestRefused
 from pytest_devperf.targets.app.wire import Begun, CaseReport, FinalReport, Task
 
 REFUSALS_KEPT = 20
@@ -202,7 +202,7 @@ class Collector:
 
     def _check_run(self, run: str) -> None:
         if run != self._task.run:
-            raise Refused(
+            raise RequestRefused(
                 HTTPStatus.CONFLICT,
                 f"run {run[:40]!r} is over; this is {self._task.run!r}: end the app and start it anew",
             )

@@ -30,7 +30,7 @@ MOST_DRAINED_BYTES = 1 << 20
 _Posted = TypeVar("_Posted", Begun, CaseReport, FinalReport)
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is answered with a refusal."""
 
     def __init__(self, status: HTTPStatus, why: str) -> None:
@@ -99,7 +99,7 @@ class _Request(BaseHTTPRequestHandler):
 
     def _tell(self) -> tuple[HTTPStatus, object]:
         if self.path != "/v1/run":
-            raise Refused(HTTPStatus.NOT_FOUND, "there is GET /v1/run alone")
+            raise RequestRefused(HTTPStatus.NOT_FOUND, "there is GET /v1/run alone")
         return HTTPStatus.OK, self.server.receiver.tell_task()
 
     def _take(self) -> tuple[HTTPStatus, object]:
@@ -111,19 +111,19 @@ class _Request(BaseHTTPRequestHandler):
         elif self.path == "/v1/end":
             new = receiver.end(self._body(FinalReport))
         else:
-            raise Refused(HTTPStatus.NOT_FOUND, "there are POST /v1/begin, /v1/cases and /v1/end")
+            raise RequestRefused(HTTPStatus.NOT_FOUND, "there are POST /v1/begin, /v1/cases and /v1/end")
         return HTTPStatus.CREATED if new else HTTPStatus.OK, {"new": new}
 
     def _body(self, kind: type[_Posted]) -> _Posted:
         """Read and check the body; its length is known before a byte of it is read."""
         if self.unread_bytes > MOST_BYTES:
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {MOST_BYTES} bytes")
+            raise RequestRefused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {MOST_BYTES} bytes")
         body = self.rfile.read(self.unread_bytes)
         self.unread_bytes = 0
         try:
             return parse_body(body, kind)
         except CaseError as error:
-            raise Refused(HTTPStatus.BAD_REQUEST, str(error)) from error
+            raise RequestRefused(HTTPStatus.BAD_REQUEST, str(error)) from error
 
     def _answer(self, act: Callable[[], tuple[HTTPStatus, object]]) -> None:
         """Do what is asked if the token is right, and answer in JSON."""
@@ -135,7 +135,7 @@ class _Request(BaseHTTPRequestHandler):
             self._measure_body()
             self._check_token()
             status, answer = act()
-        except Refused as refused:
+        except RequestRefused as refused:
             receiver.refusals.append(str(refused))
             status, answer = refused.status, {"error": str(refused)}
         self.rfile.read(min(self.unread_bytes, MOST_DRAINED_BYTES))
@@ -150,13 +150,13 @@ class _Request(BaseHTTPRequestHandler):
     def _measure_body(self) -> None:
         length = self.headers.get("Content-Length", "0" if self.command == "GET" else "")
         if not (length.isascii() and length.isdigit()):
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "send a Content-Length")
+            raise RequestRefused(HTTPStatus.LENGTH_REQUIRED, "send a Content-Length")
         self.unread_bytes = int(length[:MOST_DIGITS])
 
     def _check_token(self) -> None:
         sent = self.headers.get("Authorization", "").encode("utf-8", "replace")
         if not hmac.compare_digest(sent, f"Bearer {self.server.receiver.token}".encode()):
-            raise Refused(HTTPStatus.UNAUTHORIZED, "the token is another run's: pass on DEVPERF_TOKEN as it is")
+            raise RequestRefused(HTTPStatus.UNAUTHORIZED, "the token is another run's: pass on DEVPERF_TOKEN as it is")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it
         """Print nothing: the terminal is pytest's."""

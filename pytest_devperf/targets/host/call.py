@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Call
-from pytest_devperf.targets.host.anchor import time_anchor
-from pytest_devperf.targets.host.eventloop import let_loop_act
-from pytest_devperf.targets.host.footprint import Footprint
-from pytest_devperf.targets.host.loop import Loop
-from pytest_devperf.targets.host.once import await_once, call_once, refuse_used_up, wind_down
-from pytest_devperf.targets.host.tick import tick_ns
+from pytest_devperf.targets.host.event_loop import let_loop_act, wind_down
+from pytest_devperf.targets.host.memory.footprint import Footprint
+from pytest_devperf.targets.host.meter import tick_ns, time_anchor
+from pytest_devperf.targets.host.once import await_once, call_once, refuse_used_up
+from pytest_devperf.targets.host.timing_loop import TimingLoop
 from pytest_devperf.targets.protocol import Clock, Memory, RoundContext
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class _Timed:
     def __init__(self, call: Call, *, clock: Clock) -> None:
         self._call = call
         self._now_ns = clock.now_ns
-        self._loop = Loop(call, clock.now_ns)
+        self._loop = TimingLoop(call, clock.now_ns)
         self._footprint: Footprint | None = None
         self._result: Any = None
         self.loops = self._loop.loops

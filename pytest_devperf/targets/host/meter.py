@@ -1,15 +1,18 @@
-"""What is known of a burst beside its samples: CPU time, waiting for a CPU, sleep."""
+"""Reads around a round: CPU time, waiting for a CPU, sleep, the clock's step, and the anchor kernel."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
+from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.sensor.instrument import MONITORING_TOOLS
 from pytest_devperf.targets.protocol import RoundContext
 from pytest_devperf.untrusted import parse_whole
@@ -24,9 +27,63 @@ SLEPT_NS = 100_000_000
 """Growth of the time spent asleep that counts as sleep: two clocks are read one after the other and a thread may
 lose its CPU in between; the shortest suspend takes longer than a tenth of a second."""
 
+TICK_READS = 2_000
+"""Reads of a clock from which its step is taken: 0.2 ms in all. On every machine that was tried, the smallest step
+appeared within the first hundred."""
+
+COARSE_READS = 50_000
+"""Reads, about 3 ms, after which a clock that has not moved counts as one that moves only by sleeping (a test's). The
+performance counters of all systems move within a microsecond; a coarser clock still shows in the samples."""
+
+ANCHOR_BYTES = 65_536
+"""64 KiB: about 65 us, long against the clock's step and short against a round; fits the second-level cache."""
+
+ANCHOR_IDENTITY = f"blake2b-64k/1 {platform.python_implementation()} {platform.python_version()} {platform.machine()}"
+"""Kernel and implementation, as `Context.anchor` stores them. Anchors of two identities are not compared."""
+
+_ANCHOR_TEXT = bytes(range(256)) * (ANCHOR_BYTES // 256)
+
+
+def time_anchor(now_ns: Callable[[], int]) -> int:
+    """Time a fixed piece of work once, in ns: it tells a slow machine from slow code.
+
+    BLAKE2b is C code of the interpreter: tracing, hash seed and heap do not change it and, unlike OpenSSL's digests,
+    it is the same code on every system.
+    """
+    blake2b = hashlib.blake2b
+    text = _ANCHOR_TEXT
+    started = now_ns()
+    blake2b(text).digest()
+    return now_ns() - started
+
+
+@lru_cache(maxsize=8)
+def tick_ns(now_ns: Callable[[], int]) -> float:
+    """Measure the step of a clock: the smallest non-zero difference of consecutive reads, once per process.
+
+    The resolution that a clock reports is not its step: systems report 1 ns for reads that are 50 ns apart.
+    A clock that does not move by itself (a test's) has a step of 1 ns.
+    """
+    with untraced():  # as the samples are taken: a profiler sees each read, and would set them apart
+        return _smallest_step(now_ns)
+
+
+def _smallest_step(now_ns: Callable[[], int]) -> float:
+    smallest: int | None = None
+    reads = 0
+    last = now_ns()
+    while reads < TICK_READS or (smallest is None and reads < COARSE_READS):
+        now = now_ns()
+        step = now - last
+        if step > 0 and (smallest is None or step < smallest):
+            smallest = step
+        last = now
+        reads += 1
+    return float(smallest or 1)
+
 
 def parse_waited_ns(schedstat: bytes) -> int | None:
-    """Take the run delay from a schedstat line; None where the kernel does not count (all zeros).
+    """Parse the run delay of a schedstat line; None if the kernel does not count it (all zeros).
 
     >>> parse_waited_ns(b"2301911 70422 5")
     70422
@@ -39,20 +96,30 @@ def parse_waited_ns(schedstat: bytes) -> int | None:
 
 
 def read_asleep_ns() -> int | None:
-    """Read how long the machine has been asleep since it started, in ns; None where nothing tells."""
+    """Read how long the machine has been asleep since it started, in ns; None if this system has no such clock."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    if hasattr(time, "CLOCK_UPTIME_RAW"):  # macOS, where CLOCK_MONOTONIC goes on in sleep
+    if hasattr(time, "CLOCK_UPTIME_RAW"):  # macOS, whose CLOCK_MONOTONIC goes on in sleep
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC) - time.clock_gettime_ns(time.CLOCK_UPTIME_RAW)
     return None
+
+
+def read_children_cpu_ns() -> int | None:
+    """Read the CPU time of all children that have ended; None on a system that does not count it."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((used.ru_utime + used.ru_stime) * NS_PER_S)
 
 
 @contextmanager
 def untraced() -> Iterator[None]:
     """Suspend the tools that see each call: coverage tools, debuggers, profilers.
 
-    Those of this thread (`sys.settrace`, `sys.setprofile`), and from Python 3.12 on those of the whole interpreter
-    (`sys.monitoring`). What the workload itself installs meanwhile (a breakpoint) stays.
+    These are the tools of this thread (`sys.settrace`, `sys.setprofile`) and, from Python 3.12 on, those of the whole
+    interpreter (`sys.monitoring`). What the workload itself installs meanwhile (a breakpoint) stays.
     """
     resumes = [*_suspended_hooks(), *_suspended_tools()]
     try:
@@ -63,7 +130,7 @@ def untraced() -> Iterator[None]:
 
 
 def _suspended_hooks() -> Iterator[Callable[[], object]]:
-    """Suspend this thread's trace and profile functions; gives what puts each back."""
+    """Suspend this thread's trace and profile functions; yield what installs each again."""
     hooks: list[tuple[Any, Callable[[Any], None]]] = [
         (sys.gettrace(), sys.settrace),
         (sys.getprofile(), sys.setprofile),
@@ -75,13 +142,13 @@ def _suspended_hooks() -> Iterator[Callable[[], object]]:
             install(None)
             yield partial(install, held)
         elif hasattr(held, "disable") and hasattr(held, "enable"):
-            # A profiler in C (cProfile before 3.12) holds no function that could be installed again.
+            # A profiler in C (cProfile before 3.12) has no function that could be installed again.
             held.disable()
             yield held.enable
 
 
 def _suspended_tools() -> Iterator[Callable[[], object]]:
-    """Suspend the tools of `sys.monitoring`; gives what puts each back, where it is still there."""
+    """Suspend the tools of `sys.monitoring`; yield what resumes each, unless it is gone by then."""
     monitoring: Any = getattr(sys, "monitoring", None)
     for tool in range(MONITORING_TOOLS) if monitoring is not None else ():
         name = monitoring.get_tool(tool)
@@ -98,16 +165,16 @@ def _suspended_tools() -> Iterator[Callable[[], object]]:
 
 
 class Meter:
-    """Reads taken just before and just after a burst, in the thread that runs it."""
+    """Takes reads just before and just after a round, in the thread that runs it."""
 
     def __init__(self, now_ns: Callable[[], int]) -> None:
         self._now_ns = now_ns
         self.round_context = RoundContext()
-        """What is known of the latest burst that came to its end."""
+        """What the reads of the latest completed round show."""
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read everything around a burst; the waiting time last before it, so that none lies outside the wall time."""
+        """Take the reads around a block; the waiting time innermost, so that none of it lies outside the wall time."""
         schedstat = _open_schedstat()
         try:
             asleep_before, wall_before, cpu_before = read_asleep_ns(), self._now_ns(), time.process_time_ns()

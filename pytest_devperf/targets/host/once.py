@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_devperf.case.fingerprint import named_inputs
 from pytest_devperf.case.function import is_used_up, name_of, refuse_unfinished, what_it_gives, with_article
 from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import CaseError
-
-if TYPE_CHECKING:
-    import asyncio
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
@@ -74,36 +70,6 @@ async def await_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call ret
     if call.sync is not None:
         await _settled(call.sync(result))
     return result
-
-
-def run_in_loop(work: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - whatever is awaited
-    """Await something in an event loop of its own, and leave the thread as it was.
-
-    `asyncio.run` would leave the thread without a current loop.
-    """
-    import asyncio
-
-    events = asyncio.new_event_loop()
-    try:
-        return events.run_until_complete(work())
-    finally:
-        wind_down(events)
-
-
-def wind_down(events: asyncio.AbstractEventLoop) -> None:
-    """Close an event loop as `asyncio.run` does: what was left running is cancelled first."""
-    import asyncio
-
-    try:
-        left = asyncio.all_tasks(events)
-        for task in left:
-            task.cancel()
-        if left:
-            events.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        events.run_until_complete(events.shutdown_asyncgens())
-        events.run_until_complete(events.shutdown_default_executor())
-    finally:
-        events.close()
 
 
 def _items(call: Call, stream: Any) -> list[Any]:  # noqa: ANN401 - whatever the call returns

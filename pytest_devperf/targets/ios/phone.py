@@ -25,7 +25,7 @@ from pytest_devperf.case.workload import App, Workload
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.app.collector import Collector
-from pytest_devperf.targets.app.launch import Launch
+from pytest_devperf.targets.app.launch import AppCommand, build_app
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
 from pytest_devperf.targets.protocol import Clock, Runner
@@ -157,17 +157,16 @@ class IosTarget:
             collector = stack.enter_context(Collector(task, host=own_address()))
             told = {**app.environment, **collector.environment}
             environment = {**told, "DEVICE": self._phone.identifier}
-            if build and app.build is not None:
-                with Launch(app.build, environment=environment, cwd=app.cwd, what=f"the build of {app.id}") as built:
-                    built.wait()
-            launch: Launch | None = None
+            if build:
+                build_app(app.build, environment=environment, cwd=app.cwd, app=app.id)
+            launch: AppCommand | None = None
             if app.no_launch:
                 words = " ".join(f"{name}={value}" for name, value in told.items())
                 tell(f"waiting for {app.id}: start it now with {words}")
             else:
                 argv = app.launch or launch_command(app.id, self._phone.identifier, told)
                 launch = stack.enter_context(
-                    Launch(argv, environment=environment, cwd=app.cwd, what=f"the start of {app.id}")
+                    AppCommand(argv, environment=environment, cwd=app.cwd, what=f"the start of {app.id}")
                 )
             expected = app.cases if task.only is None else (task.only,)
             wanted = [case for case in expected or () if case not in task.done]

@@ -14,15 +14,15 @@ from itertools import repeat
 from types import CodeType, FunctionType
 from typing import Any
 
-Burst = Callable[..., Any]
-"""`burst(function, args, kwargs, setup, sync, clock, samples, loops)` fills `samples` with ns (not divided).
+CompiledLoop = Callable[..., Any]
+"""`timing_loop(function, args, kwargs, setup, sync, clock, samples, loops)` fills `samples` with ns (not divided).
 
-The bursts of a stream take two more lists, `firsts` and `rests`, in place of `loops`.
+Those of a stream take two more lists, `firsts` and `rests`, in place of `loops`.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BurstShape:
+class LoopShape:
     """What of a call decides the source of its loop."""
 
     positional: int
@@ -34,7 +34,7 @@ class BurstShape:
     sync: bool = False
     sync_awaited: bool = False
     awaited: bool = False
-    """Whether the call is awaited; the burst is then a coroutine function."""
+    """Whether the call is awaited; the loop is then a coroutine function."""
     streamed: bool = False
     """Whether the call gives an iterator that is exhausted."""
     inner: bool = False
@@ -46,10 +46,10 @@ def is_plain_keyword(name: str) -> bool:
     return name.isascii() and name.isidentifier() and not keyword.iskeyword(name) and name != "__debug__"
 
 
-def format_call(shape: BurstShape) -> str:
+def format_call(shape: LoopShape) -> str:
     """Write the call itself.
 
-    >>> format_call(BurstShape(positional=2, keywords=("key",), sync=True))
+    >>> format_call(LoopShape(positional=2, keywords=("key",), sync=True))
     'sync(function(a0, a1, key=k0))'
     """
     written = [f"a{index}" for index in range(shape.positional)]
@@ -64,11 +64,10 @@ def format_call(shape: BurstShape) -> str:
     return call
 
 
-def format_burst(shape: BurstShape) -> str:
+def format_loop(shape: LoopShape) -> str:
     """Write the source of the loop; between two reads of the clock stands nothing but the work."""
-    lines = [
-        f"{'async ' if shape.awaited else ''}def burst(function, args, kwargs, setup, sync, clock, samples, *more):"
-    ]
+    define = "async def" if shape.awaited else "def"
+    lines = [f"{define} timing_loop(function, args, kwargs, setup, sync, clock, samples, *more):"]
     if shape.positional:
         lines.append(f"    ({''.join(f'a{index}, ' for index in range(shape.positional))}) = args")
     lines += [f"    k{index} = kwargs[{name!r}]" for index, name in enumerate(shape.keywords) if is_plain_keyword(name)]
@@ -83,7 +82,7 @@ def format_burst(shape: BurstShape) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _format_iteration(shape: BurstShape) -> list[str]:
+def _format_iteration(shape: LoopShape) -> list[str]:
     setup = [f"{'await ' if shape.setup_awaited else ''}setup()"] if shape.setup else []
     if shape.streamed:
         return [*setup, *_format_stream(shape)]
@@ -99,7 +98,7 @@ def _format_iteration(shape: BurstShape) -> list[str]:
     return [*setup, "started = clock()", call, "samples[index] = clock() - started"]
 
 
-def _format_stream(shape: BurstShape) -> list[str]:
+def _format_stream(shape: LoopShape) -> list[str]:
     """Read the clock at the call, at the first item and at the end; a stream without items keeps `None`."""
     each = "async for" if shape.awaited else "for"
     begin = "aiter_of" if shape.awaited else "iter"
@@ -121,10 +120,10 @@ def _format_stream(shape: BurstShape) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _code(shape: BurstShape) -> CodeType:
+def _code(shape: LoopShape) -> CodeType:
     space: dict[str, Any] = {}
-    exec(compile(format_burst(shape), "<devperf burst>", "exec"), space)  # noqa: S102 - source of our own, from names that are identifiers
-    code: CodeType = space["burst"].__code__
+    exec(compile(format_loop(shape), "<devperf timing loop>", "exec"), space)  # noqa: S102 - source of our own, from names that are identifiers
+    code: CodeType = space["timing_loop"].__code__
     return code
 
 
@@ -132,7 +131,7 @@ def _aiter_of(stream: Any) -> Any:  # noqa: ANN401 - any asynchronous iterable
     return type(stream).__aiter__(stream)
 
 
-def compile_burst(shape: BurstShape) -> Burst:
+def compile_loop(shape: LoopShape) -> CompiledLoop:
     """Compile the loop for a shape.
 
     The source is compiled once per shape, but every caller gets a code object of its own: from
@@ -140,4 +139,4 @@ def compile_burst(shape: BurstShape) -> Burst:
     must not pay for another's types.
     """
     space = {"repeat": repeat, "aiter_of": _aiter_of, "__builtins__": __builtins__, "__tracebackhide__": True}
-    return FunctionType(_code(shape).replace(), space, "burst")
+    return FunctionType(_code(shape).replace(), space, "timing_loop")

@@ -10,7 +10,7 @@ from pytest_devperf.case.workload import Call, Command, Model, Workload
 from pytest_devperf.errors import Unsupported
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host.anchor import anchor_identity
+from pytest_devperf.targets.host.meter import ANCHOR_IDENTITY
 from pytest_devperf.targets.protocol import Clock, Runner, Survey
 
 __tracebackhide__ = True
@@ -29,7 +29,7 @@ class HostTarget:
     def look(self) -> Context:
         """Read the sensors; the anchor's identity is added, and while a model is up its `ep` and `sdk`."""
         seen = self._look()
-        return replace(seen, anchor=anchor_identity(), env={**seen.env, **self._env})
+        return replace(seen, anchor=ANCHOR_IDENTITY, env={**seen.env, **self._env})
 
     def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:
         """Bring the workload up in this process, hand out its runner, take it down.
@@ -45,7 +45,7 @@ class HostTarget:
         if isinstance(workload, Model):
             return self._start_model(workload)
         if isinstance(workload, Command):
-            from pytest_devperf.targets.host.command import start_command
+            from pytest_devperf.targets.host.program.runner import start_command
 
             return start_command(workload, process, clock=self._clock)
         raise Unsupported(
@@ -62,13 +62,14 @@ class HostTarget:
             Unsupported: No runtime for this kind of file is installed.
             CaseError: The file or the given inputs are wrong.
         """
-        from pytest_devperf.targets.host.model import runtime_of
+        from pytest_devperf.targets.host.models.runtime import runtime_of
 
         return runtime_of(workload).survey(workload)
 
     @contextmanager
     def _start_model(self, model: Model) -> Iterator[Runner]:
-        from pytest_devperf.targets.host.model import ModelRunner, runtime_of
+        from pytest_devperf.targets.host.models.runner import ModelRunner
+        from pytest_devperf.targets.host.models.runtime import runtime_of
 
         with ModelRunner(model, runtime_of(model).prepare(model), clock=self._clock) as runner:
             self._env = runner.env

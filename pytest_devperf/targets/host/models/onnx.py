@@ -13,7 +13,7 @@ from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.model_file.inputs import ITEM_BYTES, Feed, make_feed, pinned_shape
 from pytest_devperf.model_file.onnx import Schema, Slot, model_sha256, read_schema
-from pytest_devperf.targets.host.model import Prepared, Up
+from pytest_devperf.targets.host.models.runtime import LoadedModel, PreparedModel
 from pytest_devperf.targets.protocol import Survey
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def survey(model: Model) -> Survey:
     )
 
 
-def prepare(model: Model) -> Prepared:
+def prepare(model: Model) -> PreparedModel:
     """Check the model, make its inputs, and say how it is loaded and bound.
 
     Raises:
@@ -90,12 +90,12 @@ def prepare(model: Model) -> Prepared:
             else [dict(each) for each in model.provider_options],
         )
 
-    def bind(session: Any) -> Up:  # noqa: ANN401 - an InferenceSession
+    def bind(session: Any) -> LoadedModel:  # noqa: ANN401 - an InferenceSession
         env = {"ep": _placement(session, model), "sdk": f"onnxruntime {ort.__version__}"}
         bound = None if not bindable else _bind(ort, session, values, _fixed_outputs(schema, model.dims), env)
         return bound or _bind_plain(session, feed, env)
 
-    return Prepared(load=load, bind=bind, remedy=feed.remedy)
+    return PreparedModel(load=load, bind=bind, remedy=feed.remedy)
 
 
 def _checked(model: Model, ort: Any) -> tuple[Schema, Feed]:  # noqa: ANN401 - the runtime's module
@@ -180,7 +180,7 @@ def _bind(
     values: Mapping[str, Any],
     outputs: Mapping[str, tuple[tuple[int, ...], str] | None],
     env: Mapping[str, str | None],
-) -> Up | None:
+) -> LoadedModel | None:
     """Bind inputs and outputs, so that an execution is the runtime's work alone.
 
     Outputs without a fixed shape are left to the runtime to allocate. None where the runtime does not run
@@ -207,10 +207,10 @@ def _bind(
     def latest() -> dict[str, Any]:
         return {name: _copied(each) for name, each in zip(outputs, binding.copy_outputs_to_cpu(), strict=True)}
 
-    return Up(function=session.run_with_iobinding, args=(binding,), outputs=latest, env=env)
+    return LoadedModel(function=session.run_with_iobinding, args=(binding,), outputs=latest, env=env)
 
 
-def _bind_plain(session: Any, feed: Feed, env: Mapping[str, str | None]) -> Up:  # noqa: ANN401 - an InferenceSession
+def _bind_plain(session: Any, feed: Feed, env: Mapping[str, str | None]) -> LoadedModel:  # noqa: ANN401 - an InferenceSession
     """Run without binding: strings cannot be bound, and a bound sequence grows with every execution."""
     arrays = dict(feed.arrays)
     names = [output.name for output in session.get_outputs()]
@@ -222,7 +222,7 @@ def _bind_plain(session: Any, feed: Feed, env: Mapping[str, str | None]) -> Up: 
     def latest() -> dict[str, Any]:
         return {name: _copied(each) for name, each in zip(names, kept, strict=True)}
 
-    return Up(function=execute, args=(), outputs=latest, env=env)
+    return LoadedModel(function=execute, args=(), outputs=latest, env=env)
 
 
 def _copied(output: Any) -> Any:  # noqa: ANN401 - an array, a list of arrays of a sequence, a dict of a map

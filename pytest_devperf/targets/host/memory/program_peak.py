@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_devperf.sensor.memory import MemoryReader
-from pytest_devperf.targets.host.child import Launch
-from pytest_devperf.targets.host.children import WATCHER, read_descendants
+from pytest_devperf.targets.host.memory.children import WATCHER, read_descendants
+from pytest_devperf.targets.process import Invocation
 
 
 class PeakOfProgram:
@@ -31,7 +31,7 @@ class PeakOfProgram:
         self.watch: Callable[[int], None] | None = self._look
         """Looks at the program while it lives; None if that is done from outside."""
 
-    def around(self, launch: Launch) -> Launch:
+    def around(self, launch: Invocation) -> Invocation:
         """Have a program started by the one that watches it."""
         if not (hasattr(os, "posix_spawn") and sys.executable):
             return launch
@@ -40,7 +40,7 @@ class PeakOfProgram:
         # Its own environment, not the program's: that may name libraries which no Python should load.
         environment = {**os.environ, **launch.environment}
         job.write_bytes(marshal.dumps((list(launch.argv), environment, str(self._report))))
-        return Launch(argv=(*WATCHER, "run", str(job)), environment={})
+        return Invocation(argv=(*WATCHER, "run", str(job)), environment={})
 
     def _look(self, pid: int) -> None:
         """Look at a program and what it started."""

@@ -13,7 +13,7 @@ from pytest_devperf.model_file.inputs import Feed
 from pytest_devperf.model_file.litert import read_litert
 from pytest_devperf.model_file.method import Fed, Method, feed_methods
 from pytest_devperf.model_file.onnx import Slot, model_sha256
-from pytest_devperf.targets.host.model import Prepared, Up
+from pytest_devperf.targets.host.models.runtime import LoadedModel, PreparedModel
 from pytest_devperf.targets.protocol import Survey
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def survey(model: Model) -> Survey:
     )
 
 
-def prepare(model: Model) -> Prepared:
+def prepare(model: Model) -> PreparedModel:
     """Check the model, make its inputs, and say how it is loaded and bound.
 
     Raises:
@@ -62,11 +62,11 @@ def prepare(model: Model) -> Prepared:
         subgraph.allocate(feed)
         return subgraph
 
-    def bind(subgraph: _Subgraph) -> Up:
+    def bind(subgraph: _Subgraph) -> LoadedModel:
         subgraph.set_inputs(feed)
-        return Up(function=subgraph.invoke, args=(), outputs=subgraph.outputs, env=_env())
+        return LoadedModel(function=subgraph.invoke, args=(), outputs=subgraph.outputs, env=_env())
 
-    return Prepared(load=load, bind=bind, remedy=feed.remedy)
+    return PreparedModel(load=load, bind=bind, remedy=feed.remedy)
 
 
 class _Subgraph:

@@ -15,8 +15,8 @@ from pytest_devperf.model_file.executorch import ELEMENT_TYPES, backends_of, rea
 from pytest_devperf.model_file.inputs import Feed
 from pytest_devperf.model_file.method import Fed, Method, feed_methods
 from pytest_devperf.model_file.onnx import model_sha256
-from pytest_devperf.targets.host.executorch_build import build, find_wheel
-from pytest_devperf.targets.host.model import Prepared, Up
+from pytest_devperf.targets.host.models.executorch_build import build, find_wheel
+from pytest_devperf.targets.host.models.runtime import LoadedModel, PreparedModel
 from pytest_devperf.targets.protocol import Survey
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def survey(model: Model) -> Survey:
     )
 
 
-def prepare(model: Model) -> Prepared:
+def prepare(model: Model) -> PreparedModel:
     """Check the program, make its inputs, compile what calls the runtime, and say how it is loaded and bound.
 
     Raises:
@@ -61,11 +61,11 @@ def prepare(model: Model) -> Prepared:
     def load() -> _Program:
         return _Program(library, model.path, method)
 
-    def bind(program: _Program) -> Up:
+    def bind(program: _Program) -> LoadedModel:
         program.set_inputs(feed)
-        return Up(function=program.execute, args=(), outputs=program.outputs, env=env)
+        return LoadedModel(function=program.execute, args=(), outputs=program.outputs, env=env)
 
-    return Prepared(load=load, bind=bind, remedy=feed.remedy)
+    return PreparedModel(load=load, bind=bind, remedy=feed.remedy)
 
 
 class _Program:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 
 from pytest_devperf.sensor.memory import PeakMemory
-from pytest_devperf.targets.host.children import ChildrenMemory
+from pytest_devperf.targets.host.memory.children import ChildrenMemory
 from pytest_devperf.targets.protocol import Memory
 
 

@@ -13,7 +13,7 @@ from pytest_devperf.case.function import name_of
 from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import CaseError
 from pytest_devperf.targets.clock import SystemClock
-from pytest_devperf.targets.host.burst import Burst, BurstShape, compile_burst
+from pytest_devperf.targets.host.loop_source import CompiledLoop, LoopShape, compile_loop
 from pytest_devperf.targets.host.meter import Meter, untraced
 from pytest_devperf.targets.host.once import is_awaited
 from pytest_devperf.targets.protocol import RoundContext
@@ -32,14 +32,14 @@ PER_ITEM = "per_item"
 """Name of the series that holds a stream's mean time between items after the first."""
 
 
-class Loop:
+class TimingLoop:
     """The compiled loops of one call, the meter around them, and what they gave."""
 
     def __init__(self, call: Call, now_ns: Callable[[], int]) -> None:
         self._call = call
         self._now_ns = now_ns
         self._meter = Meter(now_ns)
-        self._bursts: dict[bool, Burst] = {}
+        self._compiled: dict[bool, CompiledLoop] = {}
         self._series: tuple[list[Any], list[Any]] = ([], [])
         self._also: Mapping[str, tuple[float, ...]] = {}
         self.awaited = is_awaited(call)
@@ -58,10 +58,12 @@ class Loop:
         if call.shape == "stream":
             self._series = ([None] * iterations, [None] * iterations)
             more = self._series
-        burst = self._burst(inner=inner_loops > 1)
+        fill_samples = self._compile(inner=inner_loops > 1)
 
         def fill() -> Any:  # noqa: ANN401 - None, or a coroutine of the awaited shapes
-            return burst(call.function, call.args, call.kwargs, call.setup, call.sync, self._now_ns, samples, *more)
+            return fill_samples(
+                call.function, call.args, call.kwargs, call.setup, call.sync, self._now_ns, samples, *more
+            )
 
         return samples, fill
 
@@ -77,9 +79,9 @@ class Loop:
 
     @contextmanager
     def timing(self) -> Iterator[None]:
-        """Hold the garbage collector and whatever traces this thread still, and read the meter around a burst.
+        """Hold the garbage collector and whatever traces this thread still, and read the meter around the block.
 
-        Between bursts the collector runs as ever.
+        Between rounds the collector runs as ever.
 
         Raises:
             CaseError: The session's clock stood still meanwhile.
@@ -116,11 +118,11 @@ class Loop:
             self._also = series
         return samples if inner_loops == 1 else [sample / inner_loops for sample in samples]
 
-    def _burst(self, *, inner: bool) -> Burst:
-        if inner not in self._bursts:
+    def _compile(self, *, inner: bool) -> CompiledLoop:
+        if inner not in self._compiled:
             call = self._call
-            self._bursts[inner] = compile_burst(
-                BurstShape(
+            self._compiled[inner] = compile_loop(
+                LoopShape(
                     positional=len(call.args),
                     keywords=tuple(call.kwargs),
                     setup=call.setup is not None,
@@ -132,4 +134,4 @@ class Loop:
                     inner=inner,
                 )
             )
-        return self._bursts[inner]
+        return self._compiled[inner]

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
-from pytest_devperf.targets.host.anchor import time_anchor
-from pytest_devperf.targets.host.child import Launch, Printed, children_cpu_ns, run_program
-from pytest_devperf.targets.host.meter import Meter
-from pytest_devperf.targets.host.peak import PeakOfProgram, peak_of_program
-from pytest_devperf.targets.host.program import OUTPUT, Place, filled, lay_out
+from pytest_devperf.targets.host.memory.program_peak import PeakOfProgram, peak_of_program
+from pytest_devperf.targets.host.meter import Meter, read_children_cpu_ns, time_anchor
+from pytest_devperf.targets.host.program.files import OUTPUT, ProgramFiles, filled, lay_out
+from pytest_devperf.targets.process import CompletedProgram, Invocation, run_program
 from pytest_devperf.targets.protocol import Clock, Memory, RoundContext, Runner
 from pytest_devperf.tool.output import Output
 from pytest_devperf.tool.readers import parse_output, reader_of
@@ -27,7 +26,7 @@ class CommandRunner:
     load_ns: int | None = None
     """Cost of bringing its workload up, as the program printed it in its latest run."""
 
-    def __init__(self, command: Command, process: int, place: Place, *, clock: Clock) -> None:
+    def __init__(self, command: Command, process: int, place: ProgramFiles, *, clock: Clock) -> None:
         self._command = command
         self._process = process
         self._place = place
@@ -57,9 +56,9 @@ class CommandRunner:
             CaseError: It failed, took too long, or printed what cannot be read.
         """
         with self._meter.reading():
-            cpu_before = children_cpu_ns()
+            cpu_before = read_children_cpu_ns()
             printed = self._start(iterations)
-            cpu_after = children_cpu_ns()
+            cpu_after = read_children_cpu_ns()
         output = self._read(printed)
         self._printed = printed.out
         self.load_ns = None if output.load_ns is None else round(output.load_ns)
@@ -93,7 +92,7 @@ class CommandRunner:
         """Hand over what the latest run printed."""
         return self._printed
 
-    def _read(self, printed: Printed) -> Output:
+    def _read(self, printed: CompletedProgram) -> Output:
         """Read the results from the file for them, from standard output, or from standard error where they are."""
         command = self._command
         if command.is_timed:
@@ -111,7 +110,7 @@ class CommandRunner:
             told = failed if printed.out.strip() else error
             raise CaseError(f"{self._place.name}: {told.what}", told.next_step) from error
 
-    def _written(self, printed: Printed) -> str | None:
+    def _written(self, printed: CompletedProgram) -> str | None:
         """Read the file that results go to; None where the program was given none."""
         if not any(OUTPUT in argument for argument in self._command.argv[1:]):
             return None
@@ -119,7 +118,7 @@ class CommandRunner:
             raise CaseError(f"{self._place.name} wrote no file where {OUTPUT} was given", printed.last)
         return self._output.read_text(encoding="utf-8", errors="replace")
 
-    def _start(self, iterations: int, peak: PeakOfProgram | None = None) -> Printed:
+    def _start(self, iterations: int, peak: PeakOfProgram | None = None) -> CompletedProgram:
         command = self._command
         # What is timed as a whole does its work once.
         iterations, warmup = (1, 0) if command.is_timed else (iterations, self._warmup)
@@ -132,7 +131,7 @@ class CommandRunner:
             "DEVPERF_WARMUP": str(warmup),
             "DEVPERF_PROCESS": str(self._process),
         }
-        launch = Launch(argv=(self._place.program, *arguments), environment={**command.environment, **told})
+        launch = Invocation(argv=(self._place.program, *arguments), environment={**command.environment, **told})
         return run_program(
             launch if peak is None else peak.around(launch),
             name=self._place.name,

@@ -2,83 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Call, Model
 from pytest_devperf.errors import CaseError, DevperfError
-from pytest_devperf.targets.host.anchor import time_anchor
-from pytest_devperf.targets.host.footprint import Footprint
-from pytest_devperf.targets.host.loop import Loop
+from pytest_devperf.targets.host.memory.footprint import Footprint
+from pytest_devperf.targets.host.meter import tick_ns, time_anchor
+from pytest_devperf.targets.host.models.runtime import LoadedModel, PreparedModel
 from pytest_devperf.targets.host.once import call_once
-from pytest_devperf.targets.host.tick import tick_ns
-from pytest_devperf.targets.protocol import Clock, Memory, RoundContext, Survey
+from pytest_devperf.targets.host.timing_loop import TimingLoop
+from pytest_devperf.targets.protocol import Clock, Memory, RoundContext
 
 if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Self
-
-RUNTIMES: Mapping[str, str] = {
-    ".onnx": "pytest_devperf.targets.host.onnx",
-    ".tflite": "pytest_devperf.targets.host.litert",
-    ".pte": "pytest_devperf.targets.host.executorch",
-}
-"""Suffix of a model file -> module that offers `survey(model)` and `prepare(model)` (see `Runtime`)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Up:
-    """A model that is up: what one execution is, and where its outputs are found."""
-
-    function: Callable[..., Any]
-    """What is timed."""
-    args: tuple[Any, ...]
-    outputs: Callable[[], Mapping[str, np.ndarray[Any, Any]]]
-    """Copies of the latest outputs by name."""
-    env: Mapping[str, str | None] = field(default_factory=dict)
-    """`ep` and `sdk` it really runs with."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A model with everything checked and its inputs at hand; nothing of it is loaded yet."""
-
-    load: Callable[[], Any]
-    """Loads the model: this is what `load` times."""
-    bind: Callable[[Any], Up]
-    """Ties inputs and outputs to what `load` gave."""
-    remedy: str = ""
-    """What to do if the runtime refuses the inputs."""
-
-
-class Runtime(Protocol):
-    """What a module named in `RUNTIMES` offers."""
-
-    def survey(self, model: Model) -> Survey:
-        """Read the model's own schema."""
-        ...
-
-    def prepare(self, model: Model) -> Prepared:
-        """Check the model and make its inputs."""
-        ...
-
-
-def runtime_of(model: Model) -> Runtime:
-    """Find the runtime for a model file.
-
-    Raises:
-        CaseError: There is no such file, or no runtime for its suffix.
-    """
-    path = Path(model.path)
-    if not path.is_file():
-        raise CaseError(f"no model file {model.path}", "the path is relative to the test file")
-    module = RUNTIMES.get(path.suffix.lower())
-    if module is None:
-        raise CaseError(f"{path.name} is no model file known here", f"known suffixes: {', '.join(RUNTIMES)}")
-    return cast("Runtime", importlib.import_module(module))
 
 
 class ModelRunner:
@@ -87,14 +26,14 @@ class ModelRunner:
     loops = True
     """An execution has no setup: it can be repeated within one iteration."""
 
-    def __init__(self, model: Model, prepared: Prepared, *, clock: Clock) -> None:
+    def __init__(self, model: Model, prepared: PreparedModel, *, clock: Clock) -> None:
         self._name = Path(model.path).name
         self._prepared = prepared
         self._clock = clock
         self._takes_memory = model.memory
         self._footprint: Footprint | None = None
-        self._up: Up | None = None
-        self._loop = Loop(Call(function=self._gone), clock.now_ns)
+        self._up: LoadedModel | None = None
+        self._loop = TimingLoop(Call(function=self._gone), clock.now_ns)
         self.load_ns: int | None = None
         self.tick_ns = tick_ns(clock.now_ns)
 
@@ -130,7 +69,7 @@ class ModelRunner:
             self._footprint.note_loaded()
         self._up = self._prepared.bind(handle)
         call = Call(function=self._up.function, args=self._up.args)
-        self._loop = Loop(call, self._clock.now_ns)
+        self._loop = TimingLoop(call, self._clock.now_ns)
         call_once(call)
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
@@ -161,7 +100,7 @@ class ModelRunner:
         return dict(self._up.outputs())
 
     def _dispose(self) -> None:
-        self._loop = Loop(Call(function=self._gone), self._clock.now_ns)
+        self._loop = TimingLoop(Call(function=self._gone), self._clock.now_ns)
         self._up = None
 
     def _gone(self) -> None:

@@ -16,7 +16,7 @@ OUTPUT = "{output}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ProgramFiles:
     """Where a program runs and which file it is."""
 
     program: str
@@ -40,7 +40,7 @@ def filled(argument: str, *, iterations: int, warmup: int, output: str) -> str:
     return argument
 
 
-def lay_out(command: Command, folder: Path, scratch: Path) -> Place:
+def lay_out(command: Command, folder: Path, scratch: Path) -> ProgramFiles:
     """Copy pushed files into a private folder and find the program.
 
     Copies, not links to the originals: a program may write to the files it is given.
@@ -65,7 +65,7 @@ def lay_out(command: Command, folder: Path, scratch: Path) -> Place:
     if not cwd.is_dir():
         raise CaseError(f"no folder {cwd} to run in", "check cwd=")
     program = _program(command, folder, cwd)
-    return Place(program=str(program), cwd=str(cwd), name=Path(command.argv[0]).name, scratch=str(scratch))
+    return ProgramFiles(program=str(program), cwd=str(cwd), name=Path(command.argv[0]).name, scratch=str(scratch))
 
 
 def _program(command: Command, folder: Path, cwd: Path) -> Path:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Awaitable, Callable
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
 
 _COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 """Flags of code that only an event loop runs."""
@@ -45,3 +49,33 @@ def _is_in_trio(trio: Any) -> bool:  # noqa: ANN401 - the library itself
     except RuntimeError:
         return False
     return True
+
+
+def run_in_loop(work: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - whatever is awaited
+    """Await something in an event loop of its own, and leave the thread as it was.
+
+    `asyncio.run` would leave the thread without a current loop.
+    """
+    import asyncio
+
+    events = asyncio.new_event_loop()
+    try:
+        return events.run_until_complete(work())
+    finally:
+        wind_down(events)
+
+
+def wind_down(events: asyncio.AbstractEventLoop) -> None:
+    """Close an event loop as `asyncio.run` does: what was left running is cancelled first."""
+    import asyncio
+
+    try:
+        left = asyncio.all_tasks(events)
+        for task in left:
+            task.cancel()
+        if left:
+            events.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        events.run_until_complete(events.shutdown_asyncgens())
+        events.run_until_complete(events.shutdown_default_executor())
+    finally:
+        events.close()

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_devperf.sensor.memory import MemoryReader
-from pytest_devperf.targets.host import watch
+from pytest_devperf.targets.host.memory import watcher
 
-WATCHER = (sys.executable, "-I", "-S", watch.__file__)
+WATCHER = (sys.executable, "-I", "-S", watcher.__file__)
 """The program that watches: without the site's packages and whatever else makes an interpreter large."""
 
 ANSWER_S = 10.0

@@ -1,0 +1,1 @@
+"""Memory of this process and of the processes that it starts."""

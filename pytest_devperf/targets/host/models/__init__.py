@@ -1,0 +1,1 @@
+"""Models that a runtime of this machine executes."""
