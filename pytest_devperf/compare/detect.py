@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from pytest_devperf import stats
 from pytest_devperf.compare import starts
 from pytest_devperf.compare.looks import FIRST_STARTS, MOST_STARTS
 from pytest_devperf.compare.policy import Policy
@@ -57,5 +58,5 @@ def _apart(sides: Sides, ways: Ways, policy: Policy) -> float:
     count = FIRST_STARTS + MOST_STARTS if sides.of_rounds and policy.confirm else 2 * len(sides.first.floors)
     found = starts.detectable(ways, starts=count, level=starts.level_of(policy.metrics))
     if ways.ratios:
-        return math.expm1(min(found, 50.0)) if math.isfinite(found) else found
+        return stats.as_fraction(found)
     return found / abs(sides.base.robust)

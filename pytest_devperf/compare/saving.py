@@ -19,9 +19,6 @@ from pytest_devperf.record.record import Measurement, Record
 ERROR_SHARE = 0.25
 """Part of the tolerance up to which a saved run may err about the mean of its starts."""
 
-BEYOND_ANY_RATIO = 50.0
-"""Logarithm of a ratio that no two times have."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Saved:
@@ -90,7 +87,7 @@ def _look_at(metric: Measurement, policy: Policy) -> _Saved:
         name=metric.name,
         starts=count,
         error=min(stats.std(floors.base) or 0.0 for floors in ways.all()) / math.sqrt(count),
-        least=max(width, math.expm1(apart) if apart < BEYOND_ANY_RATIO else math.inf),
+        least=max(width, stats.as_fraction(apart)),
         tolerance=tolerance_of(metric, policy),
     )
 

@@ -7,7 +7,7 @@ so that a device made of arithmetic is measured the same way as a real one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan, fewest_rounds, rounds_of_start
@@ -130,7 +130,8 @@ async def measure_start(
     rounds: list[Round] = []
     stop: Stop | None = None
     while stop is None and len(rounds) < _own_rounds(start_plan, fitted.rounds):
-        rounds.append(await take_kept_round(runner, job, len(rounds), clock, around))
+        of_round = replace(job, iterations=start_plan.iterations_of(len(rounds), job.iterations))
+        rounds.append(await take_kept_round(runner, of_round, len(rounds), clock, around))
         if len(rounds) == 1 and isinstance(runner, SelfWarming):
             fitted = _refit(start_plan, plan, rounds[0], around.rest_s)
         so_far = with_round(so_far, rounds[-1], job.inner_loops)

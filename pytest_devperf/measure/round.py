@@ -77,6 +77,12 @@ class StartPlan:
     """Early-pass bound: a centre at or below it ends the metric; None: never."""
     converge: bool = False
     """Whether convergence may end the metric."""
+    ready: int | None = None
+    """Iterations of the first round, where it only gets the workload ready; None: as many as the others have."""
+
+    def iterations_of(self, index: int, usual: int) -> int:
+        """Give the iterations of a round by its zero-based index, where the others have `usual`."""
+        return usual if index or self.ready is None else self.ready
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,9 @@ def run_turns(
         if len(taken[letter]) >= start_plan.rounds:
             continue
         index = len(taken[OLD]) + len(taken[NEW])
-        taken[letter].append(_round(runners[letter], start_plan, index, clock, replace(around, use_anchor=False)))
+        iterations = start_plan.iterations_of(len(taken[letter]), start_plan.iterations)
+        of_round = replace(start_plan, iterations=iterations)
+        taken[letter].append(_round(runners[letter], of_round, index, clock, replace(around, use_anchor=False)))
         if start_plan.process == 0 and len(taken[OLD]) == len(taken[NEW]) == 1:
             start_plan = _within(start_plan, plan, clock.now_ns() - began_ns)
     return _start_result(runners[OLD], start_plan, taken[OLD]), _start_result(runners[NEW], start_plan, taken[NEW])

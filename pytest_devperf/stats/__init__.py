@@ -13,6 +13,7 @@ from pytest_devperf.stats.student import (
 )
 from pytest_devperf.stats.summary import (
     FEWEST_FOR_QUARTILES,
+    as_fraction,
     centres_and_widths,
     cov,
     iqr,
@@ -27,6 +28,7 @@ from pytest_devperf.stats.summary import (
 __all__ = [
     "FEWEST_FOR_QUARTILES",
     "all_above_p",
+    "as_fraction",
     "centres_and_widths",
     "chance_above",
     "clearly_higher",

@@ -14,6 +14,9 @@ from itertools import pairwise
 FEWEST_FOR_QUARTILES = 5
 """Values below which quartiles say nothing: with four, each quartile is all but a single value."""
 
+BEYOND_ANY_RATIO = 50.0
+"""Logarithm of a ratio that no two values have."""
+
 SAME = 1e-12
 """Relative difference below which two numbers are one: the rounding of double arithmetic over short sums."""
 
@@ -92,6 +95,15 @@ def cov(values: Sequence[float]) -> float | None:
         return None
     centre = mean(values)
     return spread / abs(centre) if centre else None
+
+
+def as_fraction(distance: float) -> float:
+    """Turn the distance of two logarithms into a fraction; infinite beyond any ratio that values have.
+
+    >>> round(as_fraction(0.0953), 4)
+    0.1
+    """
+    return math.expm1(distance) if distance <= BEYOND_ANY_RATIO else math.inf
 
 
 def centres_and_widths(

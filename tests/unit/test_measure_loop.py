@@ -170,6 +170,12 @@ def test_a_rounds_witness_is_kept_with_it() -> None:
     )
 
 
+def test_the_first_round_may_be_a_shorter_one_that_gets_the_workload_ready() -> None:
+    start_result = run_start(Device(steady(1e6)), replace(SHARE, rounds=3, ready=10), PLAN, Tape())
+    assert [len(taken.samples_ns) for taken in start_result.rounds] == [10, 30, 30]
+    assert start_result.iterations == 30
+
+
 def test_a_pass_that_is_certain_ends_the_rounds_after_the_third() -> None:
     start_result = run_start(Device(steady(1_000_000)), replace(SHARE, bound_ns=1_000_000), PLAN, Tape())
     assert (len(start_result.rounds), start_result.stop) == (3, "early-pass")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.compare.paired import turns
 from pytest_devperf.measure.loop import Around
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.measure.turns import Sides, run_turns
@@ -51,6 +50,9 @@ class Tool(Steady):
         pass
 
 
+ORDERS = ("ABBABAAB", "BAABABBA")
+"""Turns of even and odd pairs: a steady drift cancels within each four."""
+
 SHARE = StartPlan(process=0, rounds=4, total_rounds=24, processes=6, iterations=10)
 
 
@@ -75,7 +77,7 @@ def take(kind=Steady, *, old_ns=1e6, new_ns=2e6, start_plan=SHARE, from_ns=0, **
     clock, diary = StillClock(), []
     clock.ns = from_ns
     sides = Sides(old=kind("A", old_ns, clock, diary), new=kind("B", new_ns, clock, diary))
-    old, new = run_turns(sides, start_plan, Plan(), clock, order=turns(start_plan.process), around=Around(**how))
+    old, new = run_turns(sides, start_plan, Plan(), clock, order=ORDERS[start_plan.process % 2], around=Around(**how))
     return old, new, diary, clock
 
 
@@ -84,6 +86,13 @@ def test_rounds_alternate_in_the_order_of_the_pair() -> None:
     assert "".join(entry[0] for entry in diary if entry.endswith("10x1")) == "ABBABAAB"
     assert len(old.rounds) == len(new.rounds) == 4
     assert {row for round_ in new.rounds for row in round_.samples_ns} == {2_000_000}
+
+
+def test_the_first_round_of_each_side_may_be_a_shorter_one_that_gets_it_ready() -> None:
+    old, new, diary, _ = take(start_plan=replace(SHARE, process=1, inner_loops=1, ready=4))
+    assert [len(taken.samples_ns) for taken in new.rounds] == [4, 10, 10, 10]
+    assert [len(taken.samples_ns) for taken in old.rounds] == [4, 10, 10, 10]
+    assert sum(entry.endswith("4x1") for entry in diary) == 2
 
 
 def test_both_sides_make_as_many_calls_per_iteration() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from benchmarks.verdicts.__main__ import main
 from benchmarks.verdicts.devices import kind_named
-from benchmarks.verdicts.paired import READY, measure_pairs, paired_session
+from benchmarks.verdicts.paired import measure_pairs, paired_session
 from benchmarks.verdicts.session import bench
 from benchmarks.verdicts.trial import Score, try_paired
-from pytest_devperf.compare.paired import PAIRS, ROUNDS_EACH
+from pytest_devperf.compare.in_turns import LOOKS
 
 DRIFTING = ("governor", "thermal", "clock falls once", "bursts", "day to day", "laptop")
 STARTS_DIFFER = ("big.LITTLE", "layout 3 %", "layout, heavy tail", "cloud runner")
@@ -57,11 +57,20 @@ def test_both_sides_take_their_rounds_in_pairs_and_leave_out_the_ones_that_get_r
     _, both = measure_pairs(bench(kind_named("quiet"), 0, count=2), {})
 
     for two in both:
+        rounds = [[len(result.rounds) for result in side.start_results] for side in (two.old, two.new)]
         kept = [taken for side in (two.old, two.new) for taken in side.rounds]
-        iterations = {len(taken.samples_ns) for taken in kept}
-        assert len(two.old.rounds) == len(two.new.rounds) == PAIRS * ROUNDS_EACH
-        assert iterations == {30}
-        assert two.spare == 30 * (1 + 2 * PAIRS * READY)
+        # The first pair has two rounds of each side, and shows how many the others need.
+        assert rounds[0] == rounds[1]
+        assert rounds[0][0] == 2
+        assert {len(taken.samples_ns) for taken in kept} == {30}
+        assert two.spare == 30 + 2 * 3 * 10
+
+
+def test_a_change_takes_more_pairs_than_none_and_never_more_than_there_are_looks():
+    on = bench(kind_named("layout 3 %"), 0, count=4)
+    _, both = measure_pairs(on, dict.fromkeys([case.id for case in on.cases], 0.04))
+
+    assert all(3 < len(two.new.start_results) <= max(LOOKS) for two in both)
 
 
 def test_the_truth_reaches_the_new_side_alone():

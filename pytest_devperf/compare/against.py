@@ -1,0 +1,96 @@
+"""A case whose old and new code were measured in turns, with all its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from pytest_devperf.compare.estimate import NotSamples
+from pytest_devperf.compare.in_turns import judge_pairs
+from pytest_devperf.compare.pairs import ROUNDS, pairs_of, rounds_of_next
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.verdict import judge
+from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.record.record import Change, Measurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InTurnsSoFar:
+    """What a case has come to, pair by pair."""
+
+    changes: tuple[Change, ...]
+    pairs: int
+    """Pairs so far."""
+    next_look: int | None
+    """Pairs after which it is to be looked at again; None: every metric is decided."""
+    rounds: int
+    """Rounds of each code in the next pair."""
+
+
+def judge_in_turns(
+    new: Iterable[Measurement], old: Iterable[Measurement], policy: Policy, *, most: int | None = None
+) -> InTurnsSoFar:
+    """Judge every metric of a case by the pairs so far.
+
+    Args:
+        new: Metrics of the new code; a process start is its side of a pair.
+        old: Those of the old code.
+        policy: What the comparison is strict about.
+        most: Pairs at most; None: as many as the rule would take.
+    """
+    before = {each.name: each for each in old if each.name not in TOLD_ONLY}
+    changes: list[Change] = []
+    looks: list[int] = []
+    counts, rounds = [0], [1]
+    for metric in new:
+        if metric.name in TOLD_ONLY:
+            continue
+        was = before.pop(metric.name, None)
+        if was is not None and metric.kind == "rounds":
+            found = judge_pairs(was, metric, policy, most=most)
+            changes.append(found.change)
+            counts.append(found.pairs)
+            if found.next_look is not None:
+                looks.append(found.next_look)
+                rounds.append(_rounds_of_next(was, metric, policy))
+        else:
+            changes.append(_judged_once(metric, was, policy))
+    changes += map(_gone, before.values())
+    return InTurnsSoFar(
+        changes=tuple(changes),
+        pairs=max(counts),
+        next_look=min(looks, default=None),
+        rounds=max(rounds) if looks else ROUNDS,
+    )
+
+
+def _rounds_of_next(old: Measurement, new: Measurement, policy: Policy) -> int:
+    try:
+        return rounds_of_next(pairs_of(old, new, policy).all)
+    except NotSamples:
+        return ROUNDS
+
+
+def _judged_once(new: Measurement, old: Measurement | None, policy: Policy) -> Change:
+    """Judge values of process starts, which have no turns: as ever, and nothing measures them again."""
+    if old is None:
+        return Change(
+            metric=new.name,
+            verdict="new",
+            unit=new.unit,
+            better=new.better,
+            candidate=new.robust,
+            reason="the old code does not have this metric",
+        )
+    return judge(new, [old], replace(policy, confirm=False, anchor=False), same_anchor=False).change
+
+
+def _gone(old: Measurement) -> Change:
+    return Change(
+        metric=old.name,
+        verdict="incomparable",
+        unit=old.unit,
+        better=old.better,
+        baseline=old.robust,
+        reason="the old code has this metric, the new does not",
+    )
