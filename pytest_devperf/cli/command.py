@@ -12,6 +12,7 @@ VERBS = {
     "show": "show one run: its cases, metrics and context",
     "compare": "compare saved runs or files, with the verdicts of the plugin",
     "history": "show one case over all runs of a label, and the commits that changed it",
+    "report": "write a run as one HTML file with charts, or as Markdown",
     "noise": "show how far saved runs of unchanged code differ, and which tolerance suits",
     "cooldown": "wait until a device has cooled down",
     "setup-android": "prepare the runner and runtime library for a phone, once",

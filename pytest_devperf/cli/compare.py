@@ -7,24 +7,17 @@ first measurement decides.
 from __future__ import annotations
 
 import argparse
-import dataclasses
-from collections.abc import Mapping, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Sequence
 
 from pytest_devperf.cli.arguments import add_store, add_verbose
-from pytest_devperf.cli.find import find_baseline, find_runs, store_at
+from pytest_devperf.cli.find import find_runs, store_at
+from pytest_devperf.cli.judging import add_policy, find_baselines, policy_of, with_comparisons
 from pytest_devperf.cli.output import EXIT_FAILED, columns, say
-from pytest_devperf.compare.compare import compare, metrics_judged
-from pytest_devperf.compare.history import Baseline, index
-from pytest_devperf.compare.policy import Policy, parse_tolerance
 from pytest_devperf.compare.tally import tally
 from pytest_devperf.errors import UsageError
-from pytest_devperf.record.caution import CAUTIONS
-from pytest_devperf.record.record import DeviceRecord, Record, Run
+from pytest_devperf.record.record import Run
 from pytest_devperf.report.as_text import render
 from pytest_devperf.report.report import Report
-from pytest_devperf.store.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,45 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail", action="store_true", help="exit 1 if a case regressed or is missing")
     parser.add_argument("--fail-on-incomparable", action="store_true", help="exit 1 if a case is incomparable")
     parser.add_argument("--no-fail-on-missing", action="store_true", help="with --fail: do not fail for missing cases")
-    parser.add_argument(
-        "--tolerance", metavar="[METRIC=]X%", action="append", default=[], type=_tolerance, help="repeatable"
-    )
-    parser.add_argument(
-        "--rule",
-        choices=("proven", "iqr"),
-        default="proven",
-        help="rule of the verdict: proven, or the plain IQR rule (default: proven)",
-    )
-    parser.add_argument(
-        "--iqr",
-        choices=("undisturbed", "within", "pooled"),
-        default="undisturbed",
-        help="which IQR of a run counts: of the undisturbed part of its rounds, of whole rounds, or pooled over all "
-        "rounds (default: undisturbed)",
-    )
-    parser.add_argument("--no-anchor", action="store_true", help="do not use the anchor kernel")
-    parser.add_argument(
-        "--accept",
-        metavar="CAUTION,...",
-        action="append",
-        default=[],
-        help="cautions to accept that would otherwise refuse comparison",
-    )
-    parser.add_argument(
-        "--strict-context", action="store_true", help="let every refusing caution refuse on the host too"
-    )
+    add_policy(parser)
     add_store(parser)
     add_verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the plugin's tables and give its exit code."""
-    store, policy = store_at(arguments.store), _policy(arguments)
+    store, policy = store_at(arguments.store), policy_of(arguments)
     candidates = [each for word in arguments.to for each in find_runs(word, store)]
-    baselines = [_baselines(arguments.base, store, each.device) for each in candidates]
+    baselines = [find_baselines(arguments.base, store, each.device) for each in candidates]
     if not any(baselines):
         raise UsageError(f"{' '.join(arguments.base)} has no case of {_devices(candidates)}", "see devperf list")
-    compared = tuple(_compared(each, known, policy) for each, known in zip(candidates, baselines, strict=True))
+    compared = tuple(with_comparisons(each, known, policy) for each, known in zip(candidates, baselines, strict=True))
     comparisons = [case.comparison for each in compared for case in each.cases if case.comparison]
     report = Report(
         runs=compared,
@@ -86,69 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     return _code(report, arguments)
 
 
-def _baselines(words: Sequence[str], store: Store, device: DeviceRecord) -> Mapping[str, Baseline]:
-    """Find what every case is compared with on a device."""
-    runs = [each for word in words for each in find_baseline(word, store, device.fingerprint)]
-    own = [each for each in runs if each.device.fingerprint == device.fingerprint]
-    if len(words) > 1:  # together they are one generation
-        runs = [replace(each, label=" ".join(words), generation=words[0]) for each in own or runs]
-    return index(runs, device.fingerprint, unit=device.unit)
-
-
-def _compared(candidate: Run, baselines: Mapping[str, Baseline], policy: Policy) -> Run:
-    """Give a run with a comparison for every case, and what its baseline holds besides."""
-    together = metrics_judged(baselines.get(record.id) for record in candidate.cases)
-    policy = dataclasses.replace(policy, metrics=together)
-    cases = tuple(
-        replace(record, comparison=compare(record, baselines.get(record.id), _policy_for(record, policy)))
-        for record in candidate.cases
-    )
-    suites = {"quick", "full"} if candidate.settings.get("suite") == "full" else {"quick"}
-    held = {record.id for record in cases}
-    missing = tuple(
-        case_id
-        for case_id, baseline in baselines.items()
-        if case_id not in held and baseline.runs[0].record.suite in suites
-    )
-    return replace(candidate, cases=cases, missing=missing)
-
-
-def _policy_for(record: Record, policy: Policy) -> Policy:
-    """Ask for a confirmation only of a case that carries one."""
-    carried = any(metric.confirmation is not None for metric in record.metrics)
-    return dataclasses.replace(policy, confirm=True) if carried else policy
-
-
 def _code(report: Report, arguments: argparse.Namespace) -> int:
     counts = report.counts
     missing = counts.get("missing", 0) and not arguments.no_fail_on_missing
     if report.nothing_compared or (arguments.fail and (counts.get("regressed", 0) or missing)):
         return EXIT_FAILED
     return EXIT_FAILED if arguments.fail_on_incomparable and counts.get("incomparable", 0) else 0
-
-
-def _policy(arguments: argparse.Namespace) -> Policy:
-    accepted = frozenset(name.strip() for names in arguments.accept for name in names.split(",") if name.strip())
-    refusing = sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses)
-    for name in sorted(accepted.difference(refusing)):
-        raise UsageError(f"--accept: no caution named {name!r} refuses comparison", f"use one of {', '.join(refusing)}")
-    return Policy(
-        tolerance=dict(arguments.tolerance),
-        rule=arguments.rule,
-        iqr=arguments.iqr,
-        confirm=False,  # nothing can be measured again here
-        anchor=not arguments.no_anchor,
-        accept=accepted,
-        strict_context=arguments.strict_context,
-    )
-
-
-def _tolerance(text: str) -> tuple[str, float]:
-    """Read a tolerance; argparse shows the message of its own kind of error alone."""
-    try:
-        return parse_tolerance(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _devices(runs: Sequence[Run]) -> str:

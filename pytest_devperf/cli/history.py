@@ -6,17 +6,17 @@ CASE is the id of a case, or a part of it that no other case has.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from pytest_devperf.cli.arguments import add_store
 from pytest_devperf.cli.find import device_label_summaries, store_at
 from pytest_devperf.cli.output import columns, complain, say
-from pytest_devperf.compare.shift import Shift, shifts
+from pytest_devperf.compare.shift import Shift
 from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
-from pytest_devperf.record.record import Measurement, Record, Run
+from pytest_devperf.record.record import Measurement, Run
 from pytest_devperf.report.header import commit_line, device_line
+from pytest_devperf.report.past import Point, alike, change_sentences, change_words, level_changes, points_by_case
 from pytest_devperf.report.table import Column, lay_out
 from pytest_devperf.report.units import format_percent, format_value
 from pytest_devperf.store.store import LabelSummary, Store
@@ -28,15 +28,6 @@ _COLUMNS = (
     Column(heading="noise", number=True, expendable=True),
     Column(heading="change"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """A case in one run."""
-
-    run: Run
-    record: Record
-    metric: Measurement
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,17 +65,10 @@ def _label(given: str | None, store: Store) -> str:
     return labels[0]
 
 
-def _points(label_summary: LabelSummary, store: Store, arguments: argparse.Namespace) -> list[_Point]:
+def _points(label_summary: LabelSummary, store: Store, arguments: argparse.Namespace) -> Sequence[Point]:
     """Collect a case over all generations, oldest first."""
-    runs = sorted(store.runs(label_summary.device.fingerprint, label_summary.label), key=lambda each: each.taken_at)
-    case_id = _case_id(arguments.case, runs)
-    found = []
-    for each in runs:
-        record = next((held for held in each.cases if held.id == case_id and held.outcome == "passed"), None)
-        metric = _metric(record, arguments.metric) if record is not None else None
-        if record is not None and metric is not None:
-            found.append(_Point(each, record, metric))
-    return found
+    runs = store.runs(label_summary.device.fingerprint, label_summary.label)
+    return points_by_case(runs, arguments.metric).get(_case_id(arguments.case, runs), ())
 
 
 def _case_id(word: str, runs: Sequence[Run]) -> str:
@@ -102,64 +86,39 @@ def _case_id(word: str, runs: Sequence[Run]) -> str:
     raise UsageError(problem, f"use one of {listed}" if ids else "save a run first")
 
 
-def _metric(record: Record, name: str | None) -> Measurement | None:
-    """Choose the metric that was named, the main one, or the first; None where it has no value."""
-    held = [each for each in record.metrics if each.robust is not None and name in {None, each.name}]
-    return next((each for each in held if each.main), held[0] if held else None)
-
-
-def _lines(points: Sequence[_Point]) -> list[str]:
+def _lines(points: Sequence[Point]) -> list[str]:
     """Lay the runs out, and name the commits at which the level changed."""
     newest = points[-1]
-    same = [at for at, point in enumerate(points) if _alike(point, newest)]
-    found = _found([points[at].metric for at in same])
-    by_row = {same[shift.at]: shift for shift in found}
+    found = _found(points)
     rows = [
         (
             point.run.taken_at,
             commit_line(point.run.commit) or "-",
             format_value(point.metric.robust, point.metric.unit),
             format_percent(_noise(point.metric)),
-            _word(by_row.get(at), point.metric) if _alike(point, newest) else "other workload",
+            _word(found.get(at), point, newest),
         )
         for at, point in enumerate(points)
     ]
     head = f"{newest.record.id}: {newest.metric.name}, {counted(len(points), 'run')} of {newest.run.label}"
-    told = [_sentence(shift, points[at], points[at - 1]) for at, shift in by_row.items()]
+    told = list(change_sentences(points, found))
     return [head, *lay_out(_COLUMNS, rows, columns()), "", *(told or ["no lasting change of level"])]
 
 
-def _found(metrics: Sequence[Measurement]) -> Sequence[Shift]:
+def _found(points: Sequence[Point]) -> Mapping[int, Shift]:
     """Look for changes of level; without the package that finds them the table is shown all the same."""
     try:
-        return shifts([each.robust or 0.0 for each in metrics], widths=[each.iqr or 0.0 for each in metrics])
+        return level_changes(points)
     except UsageError as error:
         complain(str(error))
-        return ()
-
-
-def _alike(point: _Point, newest: _Point) -> bool:
-    return point.record.workload.fingerprint == newest.record.workload.fingerprint
+        return {}
 
 
 def _noise(metric: Measurement) -> float | None:
     return 100 * metric.iqr / abs(metric.robust) if metric.iqr is not None and metric.robust else None
 
 
-def _word(shift: Shift | None, metric: Measurement) -> str:
-    if shift is None:
-        return ""
-    worse = (shift.percent > 0) == (metric.better == "lower")
-    words = ("slower", "faster") if metric.unit == "ms" else ("worse", "better")
-    return f"{words[0] if worse else words[1]} {shift.percent:+.1f} %"
-
-
-def _sentence(shift: Shift, point: _Point, before: _Point) -> str:
-    """Name the commit of a change, and the last one of the level before."""
-    unit = point.metric.unit
-    values = f"{format_value(shift.before, unit)} -> {format_value(shift.after, unit)}"
-    since = commit_line(point.run.commit) or f"the run of {point.run.taken_at}"
-    last = commit_line(before.run.commit)
-    return (
-        f"{_word(shift, point.metric)} since {since}: {values}{f'; the last commit before is {last}' if last else ''}"
-    )
+def _word(shift: Shift | None, point: Point, newest: Point) -> str:
+    if not alike(point, newest):
+        return "other workload"
+    return change_words(shift, point.metric) if shift is not None else ""

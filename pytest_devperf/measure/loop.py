@@ -186,6 +186,7 @@ async def take_round(runner: AnyRunner, job: Job, index: int, *, use_anchor: boo
         temp_c=seen.temp_c,
         cpu_pct=seen.cpu_pct,
         used_ram_mb=seen.used_ram_mb,
+        clock_khz=seen.clock_khz,
         also=seen.also,
         values=seen.values,
         left=seen.left,

@@ -32,6 +32,8 @@ class Round:
     """CPU used by everything on the device, of all cores."""
     used_ram_mb: float | None = None
     """Most memory in use on the device."""
+    clock_khz: int | None = None
+    """Highest frequency that any processor was allowed in the round."""
     also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Further series in ns by name."""
     values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)

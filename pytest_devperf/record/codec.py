@@ -215,7 +215,7 @@ def _row_flaws(held: Measurement | Confirmation) -> Iterator[str]:
         return
     if len(rows) != len(held.process):
         yield f"has {counted(len(rows), 'row')} of samples but {counted(len(held.process), 'process start')}"
-    for key in ("cpu_ns", "anchor_ns", "ran_ns"):
+    for key in ("cpu_ns", "anchor_ns", "ran_ns", "temp_c", "clock_khz"):
         found = getattr(held, key, ())
         if found and len(found) != len(rows):
             yield f"has {counted(len(rows), 'row')} of samples but {counted(len(found), 'value')} of {key}"

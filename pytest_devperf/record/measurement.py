@@ -50,6 +50,8 @@ def time_measurement(metric: Metric, start_results: Sequence[StartResult], *, ma
             cpu_ns=_unless_unknown(taken.cpu_ns for taken in rounds),
             anchor_ns=_unless_unknown(taken.anchor_ns for taken in rounds),
             ran_ns=_unless_unknown(map(ran_of, rounds)),
+            temp_c=_unless_unknown(taken.temp_c for taken in rounds),
+            clock_khz=_unless_unknown(taken.clock_khz for taken in rounds),
             tick_ns=max(ticks_ns, default=None),
             planned_rounds=min((start_result.total_rounds for start_result in start_results), default=None),
             stop=last.stop if last else "done",
@@ -125,6 +127,8 @@ def with_confirmation(
             samples_ns=tuple(taken.samples_ns for taken in rounds),
             anchor_ns=_unless_unknown(taken.anchor_ns for taken in rounds),
             ran_ns=_unless_unknown(map(ran_of, rounds)),
+            temp_c=_unless_unknown(taken.temp_c for taken in rounds),
+            clock_khz=_unless_unknown(taken.clock_khz for taken in rounds),
         )
     else:
         kept = _kept([row for row in source if not isinstance(row, StartResult)])

@@ -49,6 +49,8 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     samples: tuple[tuple[float, ...], ...] | None = None
     anchor_ns: tuple[float | None, ...] = ()
     ran_ns: tuple[Whole | None, ...] = ()
+    temp_c: tuple[float | None, ...] = ()
+    clock_khz: tuple[Whole | None, ...] = ()
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
@@ -71,6 +73,10 @@ class Measurement(Struct, frozen=True, kw_only=True):
     anchor_ns: tuple[float | None, ...] = ()
     ran_ns: tuple[Whole | None, ...] = ()
     """(rounds,) wall time of the round without what its thread waited for a CPU; None if several threads worked."""
+    temp_c: tuple[float | None, ...] = ()
+    """Highest temperature of each round; empty if no round has one."""
+    clock_khz: tuple[Whole | None, ...] = ()
+    """Highest frequency that any processor was allowed in each round."""
     tick_ns: float | None = None
     """The clock's step for one iteration: inner loops divided out."""
     robust: float | None = None

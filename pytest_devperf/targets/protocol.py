@@ -107,6 +107,8 @@ class RoundContext:
     """CPU used by everything on the device since the look before, of all cores; None where looks tell it."""
     used_ram_mb: float | None = None
     """Most memory in use on the device meanwhile; None where looks tell it."""
+    clock_khz: int | None = None
+    """Highest frequency that any processor was allowed meanwhile: the lowest such cap."""
     also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Further series in ns that the same run gave, by name (a tool that prints several)."""
     values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)

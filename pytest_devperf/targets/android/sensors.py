@@ -98,9 +98,11 @@ class PhoneSensors:
         seen = self._before = self.see(BRIEF)
         caps = self._start.max_khz
         lower = any(khz < caps.get(policy, khz) for policy, khz in extremes.caps_khz.items())
+        allowed = [min(khz, extremes.caps_khz.get(policy, khz)) for policy, khz in seen.clocks.max_khz.items()]
         return RoundContext(
             throttled=True if lower else throttles(seen, self._start),
             temp_c=deciding_c(seen),
+            clock_khz=max(allowed, default=None),
             cpu_pct=cpu_percent(seen, before),
             used_ram_mb=most_used_mb(seen, extremes.free_bytes),
         )

@@ -29,6 +29,17 @@ def test_a_run_on_a_phone_is_saved_and_compared_with_itself(tool: Session) -> No
     assert case["run_context"]["clock_state"]["max_khz"]
 
 
+def test_each_round_keeps_its_temperature_and_the_highest_clock_that_was_allowed(tool: Session) -> None:
+    tool.run("--devperf-json=run.json")
+
+    case = tool.cases()["test_tool.py::test_tool"]
+    (metric,) = [each for each in case["metrics"] if each["name"] == "latency"]
+    highest = max(case["run_context"]["clock_state"]["max_khz"].values())
+    assert metric["clock_khz"] == [highest] * len(metric["process"])
+    assert len(metric["temp_c"]) == len(metric["process"])
+    assert max(metric["temp_c"]) <= case["run_context"]["temp_max_c"]
+
+
 def test_a_slower_workload_on_the_phone_is_a_confirmed_regression_of_its_test(tool: Session) -> None:
     tool.run("--devperf-save=base")
     tool.phone_is(slow=1.25)

@@ -1,0 +1,148 @@
+"""Write saved runs as a report: one HTML file with charts, or Markdown for a comment on a pull request.
+
+RUN is a label (its newest run on each device), a run's id, or a file that --devperf-json wrote. Its comparisons are
+shown as they were made, or made anew with --baseline.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pytest_devperf.cli.arguments import add_store
+from pytest_devperf.cli.find import find_runs, store_at
+from pytest_devperf.cli.judging import add_policy, find_baselines, policy_of, with_comparisons
+from pytest_devperf.cli.output import say
+from pytest_devperf.compare.history import Baseline, index
+from pytest_devperf.compare.tally import tally
+from pytest_devperf.errors import UsageError
+from pytest_devperf.record.record import Run
+from pytest_devperf.report.report import Report
+from pytest_devperf.store.store import Store
+from pytest_devperf.store.writing import write_file
+
+FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
+"""Formats by the end of a file's name."""
+
+NEWEST_RUNS = 50
+"""Runs of a history: more points than that are not told apart on a screen, and each is a file to be read."""
+
+STDOUT = "-"
+
+Baselines = Mapping[str, Mapping[str, Baseline]]
+"""Fingerprint of the device -> case id -> baseline."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the runs, what they are compared with, and where the report goes."""
+    parser.add_argument("run", metavar="RUN", nargs="+", help="a label, a run's id, or a file")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="file to write: .html, .md, or - for standard output"
+    )
+    parser.add_argument("--format", choices=("html", "markdown"), help="format (default: by the name of FILE)")
+    parser.add_argument(
+        "--baseline",
+        metavar="BASE",
+        nargs="+",
+        default=[],
+        help="compare with a label (its newest generation), a run's id, or a file",
+    )
+    parser.add_argument("--history", metavar="LABEL", help="HTML: show every case over all runs of this label as well")
+    add_policy(parser)
+    add_store(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the report; its verdicts do not change the exit code."""
+    form = arguments.format or FORMATS.get(Path(arguments.output).suffix.lower())
+    if form is None:
+        raise UsageError(
+            f"--output={arguments.output} names no format", "write FILE.html or FILE.md, or add --format html|markdown"
+        )
+    store = store_at(arguments.store)
+    runs = [each for word in arguments.run for each in find_runs(word, store)]
+    baselines = _baselines(arguments, store, runs)
+    report = _report(arguments, runs, baselines)
+    text = _written(form, report, baselines, _histories(arguments.history, store, runs))
+    if arguments.output == STDOUT:
+        say(text)
+    else:
+        write_file(Path(arguments.output), text.encode())
+    return 0
+
+
+def _report(arguments: argparse.Namespace, runs: Sequence[Run], baselines: Baselines) -> Report:
+    """Compare the runs anew if a baseline was named; else show what they say themselves."""
+    if not arguments.baseline:
+        compared = any(record.comparison for run in runs for record in run.cases)
+        return Report(runs=tuple(runs), compared_with="its baseline" if compared else None)
+    policy = policy_of(arguments)
+    judged = tuple(with_comparisons(each, baselines.get(each.device.fingerprint, {}), policy) for each in runs)
+    comparisons = [case.comparison for each in judged for case in each.cases if case.comparison]
+    return Report(
+        runs=judged,
+        compared_with=" ".join(arguments.baseline),
+        expected_false_alarms=tally(comparisons, policy).expected_false_alarms,
+    )
+
+
+def _baselines(arguments: argparse.Namespace, store: Store, runs: Sequence[Run]) -> Baselines:
+    """Find what every case is, or was, compared with, by device.
+
+    Raises:
+        UsageError: A named baseline has no case of any device.
+    """
+    devices = {run.device.fingerprint: run.device for run in runs}
+    if not arguments.baseline:
+        return {device: index(list(_served(device, store, runs)), device) for device in devices}
+    found = {key: find_baselines(arguments.baseline, store, device) for key, device in devices.items()}
+    if not any(found.values()):
+        raise UsageError(f"{' '.join(arguments.baseline)} has no case of these devices", "see devperf list")
+    return found
+
+
+def _served(device: str, store: Store, runs: Sequence[Run]) -> Iterator[Run]:
+    """Find the saved runs that served as the baseline of comparisons which the runs already hold."""
+    ids = {
+        each
+        for run in runs
+        if run.device.fingerprint == device
+        for record in run.cases
+        if record.comparison is not None
+        for each in record.comparison.baseline_runs
+    }
+    if not ids:
+        return
+    for label_summary in store.label_summaries():
+        if label_summary.device.fingerprint == device:
+            yield from (run for run in store.runs(device, label_summary.label) if run.id in ids)
+
+
+def _histories(label: str | None, store: Store, runs: Sequence[Run]) -> Mapping[str, Sequence[Run]]:
+    """Collect the newest runs of a label, and those of the report, by device."""
+    if label is None:
+        return {}
+    found = {}
+    for device in dict.fromkeys(run.device.fingerprint for run in runs):
+        own = [run for run in runs if run.device.fingerprint == device]
+        held = {(run.id, run.taken_at): run for run in (*store.runs(device, label)[:NEWEST_RUNS], *own)}
+        found[device] = list(held.values())
+    if not any(len(each) > 1 for each in found.values()):
+        raise UsageError(f"--history={label}: {store} has no other run with this label", "see devperf list")
+    return found
+
+
+def _written(
+    form: str,
+    report: Report,
+    baselines: Baselines,
+    histories: Mapping[str, Sequence[Run]],
+) -> str:
+    if form == "markdown":
+        from pytest_devperf.report.markdown import render
+
+        return render(report)
+    from pytest_devperf.report.html.page import render as render_html
+
+    return render_html(report, baselines=baselines, histories=histories)

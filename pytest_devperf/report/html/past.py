@@ -1,0 +1,108 @@
+"""The history of a case on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_devperf.english import counted
+from pytest_devperf.errors import UsageError
+from pytest_devperf.record.record import Run
+from pytest_devperf.report.header import commit_line
+from pytest_devperf.report.html.elements import Content, el
+from pytest_devperf.report.past import Point, alike, change_sentences, level_changes, points_by_case
+from pytest_devperf.report.units import scale_for
+
+FEWEST = 2
+"""Runs that make a history."""
+
+_COMMIT_DIGITS = 7
+"""Digits of a commit's id that git shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """A case over the runs of a label."""
+
+    label: str
+    """That of its runs, if they all have the same."""
+    metric: str
+    numbers: Mapping[str, Any]
+    sentences: Sequence[str]
+    """Changes of level, or why none were looked for."""
+
+
+def pasts_of(runs: Sequence[Run]) -> Mapping[str, Past]:
+    """Prepare the history of every case that several runs hold.
+
+    Args:
+        runs: Of one label of one device, in any order.
+    """
+    return {case_id: _past(points) for case_id, points in points_by_case(runs).items() if len(points) >= FEWEST}
+
+
+def past_figure(name: str, past: Past, numbers: dict[str, Any]) -> Content:
+    """Write the place of the history's chart, with the same in words."""
+    numbers[name] = past.numbers
+    words = f"{counted(len(past.numbers['mid']), 'run')}{f' of {past.label}' if past.label else ''}"
+    sentences = el("ul", *(el("li", each) for each in past.sentences), class_="reasons")
+    return el(
+        "section",
+        el("h4", el("bdi", past.metric), ", history"),
+        el(
+            "figure",
+            el(
+                "div",
+                role="img",
+                aria_label=f"Chart: {words}; {'; '.join(past.sentences)}",
+                data_chart="past",
+                data_numbers=name,
+                class_="chart past",
+            ),
+            el("figcaption", el("span", words, class_="words"), sentences),
+        ),
+        el("details", el("summary", "This history as a table"), data_table=name, class_="numbers"),
+    )
+
+
+def _past(points: Sequence[Point]) -> Past:
+    newest = points[-1]
+    unit, size = scale_for(newest.metric.robust or 0.0, newest.metric.unit)
+    try:
+        found = level_changes(points)
+        sentences = list(change_sentences(points, found)) or ["no lasting change of level"]
+    except UsageError as error:
+        found, sentences = {}, [f"changes of level are not shown: {error}"]
+    levels: list[list[float]] = []
+    for at, shift in found.items():
+        before = levels[-1][1] if levels else 0
+        levels.append([before, at, _short(shift.before / size)])
+        last = shift.after
+    if levels:
+        levels.append([levels[-1][1], len(points), _short(last / size)])
+    numbers = {
+        "unit": unit,
+        "mid": [_short((point.metric.robust or 0.0) / size) for point in points],
+        "iqr": [None if point.metric.iqr is None else _short(point.metric.iqr / size) for point in points],
+        "at": [point.run.taken_at for point in points],
+        "commit": [_commit(point.run) for point in points],
+        "other": [at for at, point in enumerate(points) if not alike(point, newest)],
+        "levels": levels,
+    }
+    labels = {point.run.label for point in points}
+    return Past(
+        label=(newest.run.label or "") if len(labels) == 1 else "",
+        metric=newest.metric.name,
+        numbers=numbers,
+        sentences=sentences,
+    )
+
+
+def _commit(run: Run) -> str:
+    line = commit_line(run.commit)
+    return f"{line[:_COMMIT_DIGITS]}{' with changes' if run.commit and run.commit.dirty else ''}" if line else ""
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")

@@ -1,0 +1,79 @@
+"""A case over all runs of a label, and where its level changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_devperf.compare.shift import Shift, shifts
+from pytest_devperf.record.record import Measurement, Record, Run
+from pytest_devperf.report.header import commit_line
+from pytest_devperf.report.units import format_value
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A case in one run."""
+
+    run: Run
+    record: Record
+    metric: Measurement
+
+
+def points_by_case(runs: Sequence[Run], metric: str | None = None) -> Mapping[str, Sequence[Point]]:
+    """Collect every case over the runs of one device, oldest first; only what passed and has a value.
+
+    Args:
+        runs: In any order.
+        metric: Name of the metric; None: the main one of each record, or its first.
+    """
+    found: dict[str, list[Point]] = {}
+    for run in sorted(runs, key=lambda each: each.taken_at):
+        for record in run.cases:
+            chosen = choose_metric(record, metric) if record.outcome == "passed" else None
+            if chosen is not None:
+                found.setdefault(record.id, []).append(Point(run, record, chosen))
+    return found
+
+
+def choose_metric(record: Record, name: str | None) -> Measurement | None:
+    """Choose the metric with a name, or the main one, or the first; None if it has no value."""
+    held = [each for each in record.metrics if each.robust is not None and name in {None, each.name}]
+    return next((each for each in held if each.main), held[0] if held else None)
+
+
+def alike(point: Point, newest: Point) -> bool:
+    """Tell whether a point is of the same workload as the newest one."""
+    return point.record.workload.fingerprint == newest.record.workload.fingerprint
+
+
+def level_changes(points: Sequence[Point]) -> Mapping[int, Shift]:
+    """Find where the level changed: index of the first point of each new level -> the change.
+
+    Points of another workload than the newest one's are passed over.
+
+    Raises:
+        UsageError: The package that finds them is not installed.
+    """
+    same = [at for at, point in enumerate(points) if alike(point, points[-1])]
+    metrics = [points[at].metric for at in same]
+    found = shifts([each.robust or 0.0 for each in metrics], widths=[each.iqr or 0.0 for each in metrics])
+    return {same[shift.at]: shift for shift in found}
+
+
+def change_words(shift: Shift, metric: Measurement) -> str:
+    """Say how a level changed, in a few words."""
+    worse = (shift.percent > 0) == (metric.better == "lower")
+    words = ("slower", "faster") if metric.unit == "ms" else ("worse", "better")
+    return f"{words[0] if worse else words[1]} {shift.percent:+.1f} %"
+
+
+def change_sentences(points: Sequence[Point], found: Mapping[int, Shift]) -> Iterator[str]:
+    """Name the commit of each change, and the last one of the level before."""
+    for at, shift in found.items():
+        point, unit = points[at], points[at].metric.unit
+        values = f"{format_value(shift.before, unit)} -> {format_value(shift.after, unit)}"
+        since = commit_line(point.run.commit) or f"the run of {point.run.taken_at}"
+        last = commit_line(points[at - 1].run.commit)
+        before = f"; the last commit before is {last}" if last else ""
+        yield f"{change_words(shift, point.metric)} since {since}: {values}{before}"
