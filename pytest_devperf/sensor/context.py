@@ -70,6 +70,8 @@ class Context:
     """Voltage of the battery."""
     cpu_pct: float | None = None
     """CPU used by everything since the last look, of all cores."""
+    stolen_pct: float | None = None
+    """Share of CPU time since the last look that a hypervisor gave to others (steal)."""
     free_ram_mb: float | None = None
     used_ram_mb: float | None = None
     """Memory in use: of the measuring process on a host, of the whole device on a phone."""
@@ -114,6 +116,8 @@ class During:
     waited_pct: float | None = None
     """Share of wall time in which the measuring thread waited for a CPU; the worst round."""
     pressure_cpu_pct: float | None = None
+    stolen_pct: float | None = None
+    """Share of CPU time that a hypervisor gave to others; the worst time between two looks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

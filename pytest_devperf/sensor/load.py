@@ -14,6 +14,8 @@ class CpuTimes:
 
     busy: int
     total: int
+    stolen: int | None = None
+    """Of the busy ones, those that a hypervisor gave to others; None: not known."""
 
 
 def read_cpu_times() -> CpuTimes | None:

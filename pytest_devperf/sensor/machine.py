@@ -96,7 +96,9 @@ class Machine:
                 device_mem_local_mb=gpu.used_mb if seen.device_mem_local_mb is None else seen.device_mem_local_mb,
                 temps_c={**seen.temps_c, **gpu.temps_c},
             )
-        return replace(seen, at_ns=at_ns, pinned=False, cpu_pct=self._cpu_pct(), throttled=self._throttled(seen))
+        cpu_pct, stolen_pct = self._cpu_pcts()
+        throttled = self._throttled(seen)
+        return replace(seen, at_ns=at_ns, pinned=False, cpu_pct=cpu_pct, stolen_pct=stolen_pct, throttled=throttled)
 
     def prerun(self, clock: Waiting, seconds: float = IDLE_SAMPLE_S) -> Context:
         """Watch the machine idle for a moment: `cpu_pct` is what everything else uses.
@@ -109,16 +111,18 @@ class Machine:
         clock.sleep(seconds)
         return self.look(clock.now_ns())
 
-    def _cpu_pct(self) -> float | None:
+    def _cpu_pcts(self) -> tuple[float | None, float | None]:
+        """Give the shares of CPU time since the look before that were used, and that a hypervisor took."""
         now, before = self._sensors.cpu_times(), self._times
         if now is None or before is None:
             self._times = now
-            return None
+            return None, None
         total = now.total - before.total
         if total < MIN_TICKS:
-            return None
+            return None, None
         self._times = now
-        return min(100.0, max(0.0, 100 * (now.busy - before.busy) / total))
+        stolen = None if now.stolen is None or before.stolen is None else now.stolen - before.stolen
+        return _percent(now.busy - before.busy, total), None if stolen is None else _percent(stolen, total)
 
     def _throttled(self, seen: Context) -> bool | None:
         before, self._throttle_count = self._throttle_count, seen.throttle_count
@@ -150,6 +154,11 @@ class Machine:
             battery_pct=slow.battery_pct,
             env=slow.env,
         )
+
+
+def _percent(part: int, whole: int) -> float:
+    """Give a share in percent; counters of a virtual machine may run back, so it is kept between 0 and 100."""
+    return min(100.0, max(0.0, 100 * part / whole))
 
 
 def _own_sensors() -> Sensors:

@@ -13,6 +13,10 @@ _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 _FULL_PCT = 100.0
 
 
+STEAL = 7
+"""Place of the steal time in a line of `/proc/stat`, behind the name."""
+
+
 def parse_cpu_times(text: str) -> CpuTimes | None:
     """Read the first line of `/proc/stat`.
 
@@ -29,7 +33,7 @@ def parse_cpu_times(text: str) -> CpuTimes | None:
     if len(ticks) < len(words[1:9]):
         return None
     total, idle = sum(ticks), sum(ticks[3:5])
-    return CpuTimes(busy=total - idle, total=total)
+    return CpuTimes(busy=total - idle, total=total, stolen=ticks[STEAL] if len(ticks) > STEAL else None)
 
 
 def parse_free_ram_mb(text: str) -> float | None:

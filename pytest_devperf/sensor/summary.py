@@ -9,6 +9,9 @@ from typing import Protocol
 
 from pytest_devperf.sensor.context import SOFTWARE, ClockState, Context, CpuSet, During, RunContext
 
+STOLEN_PERCENT = 5.0
+"""Share of CPU time taken by a hypervisor that is reported: below it, it is lost among other noise."""
+
 
 class RoundFacts(Protocol):
     """What of a round counts here; `measure.round.Round` is one."""
@@ -62,7 +65,10 @@ def chain_looks(starts: Iterable[Sequence[Context]]) -> list[Context]:
     """
     chained: list[Context] = []
     for looks in starts:
-        first = [replace(look, cpu_pct=None, adapter_util_pct=None, pressure_cpu_pct=None) for look in looks[:1]]
+        first = [
+            replace(look, cpu_pct=None, stolen_pct=None, adapter_util_pct=None, pressure_cpu_pct=None)
+            for look in looks[:1]
+        ]
         chained += [*first, *looks[1:]]
     return chained
 
@@ -157,6 +163,7 @@ def _during(looks: Sequence[Context], rounds: Sequence[RoundFacts]) -> During:
         device_mem_shared_mb=_most(look.device_mem_shared_mb for look in looks),
         waited_pct=_most(waited_percent(each) for each in rounds),
         pressure_cpu_pct=_most(look.pressure_cpu_pct for look in looks[1:]),
+        stolen_pct=_most(look.stolen_pct for look in looks[1:]),
     )
 
 
@@ -176,6 +183,9 @@ def _notes(looks: Sequence[Context]) -> tuple[str, ...]:
     sets = _cpu_sets(looks)
     if len(sets) > 1:
         notes.append(f"the process could not use the same CPUs all the time: {', '.join(each.words for each in sets)}")
+    stolen_pct = _most(look.stolen_pct for look in looks[1:]) or 0.0
+    if stolen_pct > STOLEN_PERCENT:
+        notes.append(f"the hypervisor gave up to {stolen_pct:.0f} % of the CPU time to others")
     if len({look.anchor for look in looks if look.anchor is not None}) > 1:
         notes.append("the anchor kernel was not the same in all process starts")
     return tuple(dict.fromkeys(notes))

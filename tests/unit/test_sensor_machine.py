@@ -215,6 +215,17 @@ def test_cpu_use_is_that_since_the_last_look(laptop: Path) -> None:
 
 
 @needs_linux
+def test_what_a_hypervisor_took_is_that_since_the_last_look(laptop: Path) -> None:
+    machine = Machine(LinuxSensors(laptop))
+    plant(laptop, {"proc/stat": "cpu  1020 10 500 8050 90 0 40 90 25 0\n"})
+    first = machine.look(1)
+    plant(laptop, {"proc/stat": "cpu  1070 10 500 8100 90 0 40 90 25 0\n"})
+
+    assert (first.cpu_pct, first.stolen_pct) == (pytest.approx(50.0), pytest.approx(30.0))
+    assert machine.look(2).stolen_pct == 0.0
+
+
+@needs_linux
 def test_too_few_ticks_make_no_percentage_and_are_counted_later(laptop: Path) -> None:
     machine = Machine(LinuxSensors(laptop))
     plant(laptop, {"proc/stat": "cpu  1005 10 500 8000 90 0 40 60 25 0\n"})
@@ -283,7 +294,11 @@ def test_the_interpreter_and_the_system_are_named() -> None:
 
 
 def test_steal_is_busy_and_waiting_for_a_disk_is_idle() -> None:
-    assert parse_cpu_times("cpu 10 0 5 80 20 0 0 7 3 0\n") == CpuTimes(busy=22, total=122)
+    assert parse_cpu_times("cpu 10 0 5 80 20 0 0 7 3 0\n") == CpuTimes(busy=22, total=122, stolen=7)
+
+
+def test_a_kernel_that_knows_no_steal_says_nothing_of_it() -> None:
+    assert parse_cpu_times("cpu 10 0 5 80\n") == CpuTimes(busy=15, total=95)
 
 
 @pytest.mark.parametrize("text", ["", "intr 1 2 3 4 5\n", "cpu 1\n"])

@@ -88,6 +88,19 @@ def test_rates_of_the_first_look_are_of_the_time_before() -> None:
     assert (during.pressure_cpu_pct, during.adapter_util_pct) == (None, None)
 
 
+def test_what_a_hypervisor_took_is_kept_at_its_worst_and_told() -> None:
+    looks = [look(stolen_pct=99.0), look(stolen_pct=12.4), look(stolen_pct=3.0)]
+    context = summarise(looks, [], prerun=None)
+
+    assert context.during.stolen_pct == 12.4
+    assert context.notes == ("the hypervisor gave up to 12 % of the CPU time to others",)
+
+
+@pytest.mark.parametrize("stolen_pct", [None, 0.0, 5.0])
+def test_where_a_hypervisor_took_little_nothing_is_told(stolen_pct) -> None:
+    assert summarise([look(), look(stolen_pct=stolen_pct)], [], prerun=None).notes == ()
+
+
 def test_the_peaks_of_memory_are_kept() -> None:
     looks = [look(used_ram_mb=300.0, device_mem_local_mb=10.0), look(used_ram_mb=900.0), look(device_mem_shared_mb=5.0)]
     during = summarise(looks, [], prerun=None).during
@@ -146,14 +159,14 @@ def test_one_faked_look_fakes_the_run_and_notes_come_once() -> None:
 def test_what_the_first_look_of_each_start_says_of_use_is_of_the_time_before_it() -> None:
     starts = [
         [look(cpu_pct=90.0, temp_c=30.0), look(cpu_pct=10.0)],
-        [look(cpu_pct=80.0, pressure_cpu_pct=50.0), look(cpu_pct=20.0)],
+        [look(cpu_pct=80.0, pressure_cpu_pct=50.0, stolen_pct=60.0), look(cpu_pct=20.0)],
     ]
 
     context = summarise(chain_looks(starts), prerun=None)
 
     assert context.during.mean_cpu_pct == 15.0
     assert context.during.peak_cpu_pct == 20.0
-    assert context.during.pressure_cpu_pct is None
+    assert (context.during.pressure_cpu_pct, context.during.stolen_pct) == (None, None)
     assert context.temp_start_c == 30.0
 
 
