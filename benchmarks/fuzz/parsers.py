@@ -28,7 +28,8 @@ from pytest_devperf.errors import CaseError, StoreError, UsageError
 from pytest_devperf.measure import cooldown
 from pytest_devperf.model_file.executorch import parse_executorch, read_executorch
 from pytest_devperf.model_file.litert import parse_litert, read_litert
-from pytest_devperf.model_file.onnx import Slot, parse_schema, read_schema
+from pytest_devperf.model_file.onnx import parse_schema, read_schema
+from pytest_devperf.model_file.tensor import TensorSpec
 from pytest_devperf.plugin import parse as options
 from pytest_devperf.plugin.inside import parse_handover
 from pytest_devperf.plugin.lobby import Lobby
@@ -183,8 +184,8 @@ def _devices() -> Iterator[Parser]:
 
 
 SLOTS = (
-    Slot(name="a", dtype="float32", shape=(1, 3)),
-    Slot(name="b", dtype="int8", shape=(8,)),
+    TensorSpec(name="a", dtype="float32", shape=(1, 3)),
+    TensorSpec(name="b", dtype="int8", shape=(8,)),
 )
 """What a tool says of its outputs."""
 

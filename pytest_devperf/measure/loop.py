@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan, fewest_rounds, rounds_of_start
 from pytest_devperf.measure.budget import Cost, Fit, fit
-from pytest_devperf.measure.burst import AnyRunner, burst, run_now
 from pytest_devperf.measure.round import Earlier, Round, StartPlan, StartResult, Stop
 from pytest_devperf.measure.stability import converged
 from pytest_devperf.measure.undisturbed import with_round
 from pytest_devperf.measure.warmup import Warmth, check_tick, checked, settle
 from pytest_devperf.metric import NS_PER_S
+from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
 from pytest_devperf.targets.protocol import Clock, ContextReporting, RoundContext, Runner, SelfWarming, Ticking
 
 __tracebackhide__ = True
@@ -167,29 +167,18 @@ async def take_round(runner: AnyRunner, job: Job, index: int, *, use_anchor: boo
     """
     anchors_ns = _anchors(runner) if use_anchor else []
     where = f"round {index + 1} of process start {job.process + 1}"
-    samples_ns = checked(await burst(runner, job.iterations, job.inner_loops), where=where)
+    samples_ns = checked(await run_timed(runner, job.iterations, job.inner_loops), where=where)
     check_tick(runner, samples_ns, job.inner_loops, where=where)
     seen = runner.round_context() if isinstance(runner, ContextReporting) else RoundContext()
     if anchors_ns:
         runner.anchor()
         after_ns = _anchors(runner)
         anchors_ns = anchors_ns + after_ns if after_ns else []
-    return Round(
+    return Round.within(
+        seen,
         process=job.process,
         samples_ns=tidy(samples_ns, job.inner_loops),
-        cpu_ns=seen.cpu_ns,
         anchor_ns=stats.median(anchors_ns) if anchors_ns else None,
-        wall_ns=seen.wall_ns,
-        waited_ns=seen.waited_ns,
-        slept=seen.slept,
-        throttled=seen.throttled,
-        temp_c=seen.temp_c,
-        cpu_pct=seen.cpu_pct,
-        used_ram_mb=seen.used_ram_mb,
-        clock_khz=seen.clock_khz,
-        also=seen.also,
-        values=seen.values,
-        left=seen.left,
     )
 
 

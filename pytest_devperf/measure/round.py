@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
+
+from pytest_devperf.targets.protocol import RoundContext
 
 Stop = Literal["done", "early-pass", "converged", "too-slow"]
 """Why a process start ended a metric's rounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """A burst of timed iterations and what surrounded it."""
+class Round(RoundContext):
+    """Timed iterations, and what surrounded them."""
 
     process: int
     """Zero-based index of the process start."""
     samples_ns: tuple[float, ...]
     """(iterations,) ns each, inner loops divided out; integers where there is one inner loop."""
-    cpu_ns: int | None = None
-    """CPU time of the whole measuring process in the round."""
     anchor_ns: float | None = None
-    """Median time of the fixed kernel around the round."""
-    wall_ns: int | None = None
-    waited_ns: int | None = None
-    """Time the measuring thread was ready and had no CPU."""
-    slept: bool = False
-    throttled: bool | None = None
-    temp_c: float | None = None
-    cpu_pct: float | None = None
-    """CPU used by everything on the device, of all cores."""
-    used_ram_mb: float | None = None
-    """Most memory in use on the device."""
-    clock_khz: int | None = None
-    """Highest frequency that any processor was allowed in the round."""
-    also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Further series in ns by name."""
-    values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
-    """Further values: name -> (value, unit, better)."""
-    left: str | None = None
-    """Processes that a program left running, which were ended."""
+    """Median time of the anchor kernel around the round."""
+
+    @classmethod
+    def within(
+        cls, context: RoundContext, *, process: int, samples_ns: tuple[float, ...], anchor_ns: float | None
+    ) -> Round:
+        """Make a round of its samples and what surrounded them."""
+        surroundings = {each.name: getattr(context, each.name) for each in fields(RoundContext)}
+        return cls(process=process, samples_ns=samples_ns, anchor_ns=anchor_ns, **surroundings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.measure.budget import Cost, fit
-from pytest_devperf.measure.burst import run_now
 from pytest_devperf.measure.loop import AROUND_NOTHING, Around, Job, take_kept_round
 from pytest_devperf.measure.round import Round, StartPlan, StartResult
 from pytest_devperf.measure.warmup import settle
 from pytest_devperf.metric import NS_PER_S
+from pytest_devperf.targets.awaited import run_now
 from pytest_devperf.targets.protocol import Clock, Runner, SelfWarming, Ticking
 
 OLD, NEW = "A", "B"

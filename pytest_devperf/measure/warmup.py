@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pytest_devperf.errors import CaseError
-from pytest_devperf.measure.burst import AnyRunner, burst
 from pytest_devperf.metric import LONGEST_NS, SHORTEST_NS
+from pytest_devperf.targets.awaited import AnyRunner, run_timed
 from pytest_devperf.targets.protocol import ContextReporting, Looping, SelfWarming, Ticking
 from pytest_devperf.untrusted import shown
 
@@ -93,7 +93,7 @@ async def settle(runner: AnyRunner, warmup: int, inner_loops: int | None, *, pro
     where = f"the warm-up of process start {process + 1}"
     if not warmup and inner_loops is not None:
         return Warmth(call_ns=None, beside_ns=0.0, inner_loops=inner_loops)
-    samples_ns = checked(await burst(runner, warmup or 1, 1), where=where, zero=True)
+    samples_ns = checked(await run_timed(runner, warmup or 1, 1), where=where, zero=True)
     check_tick(runner, samples_ns, 1, where=where)
     call_ns = min(samples_ns)
     beside_ns = _beside(runner, samples_ns)
@@ -124,7 +124,7 @@ async def calibrate(runner: AnyRunner, samples_ns: Sequence[float], *, where: st
         took_ns = min(last_ns)
         is_trusted = wanted_ns is not None and took_ns >= TRUSTED_SHARE * wanted_ns
         loops = rounded_up(loops * wanted_ns / took_ns) if wanted_ns and is_trusted else loops * 10
-        probed_ns = checked(await burst(runner, _PROBES, loops), where=where, zero=True)
+        probed_ns = checked(await run_timed(runner, _PROBES, loops), where=where, zero=True)
         last_ns = [each * loops for each in probed_ns]
         seen_ns += last_ns
     if not any(last_ns):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from pytest_devperf.errors import CaseError
 from pytest_devperf.untrusted import is_lfs_pointer, printable
+
+BLOCK_BYTES = 1 << 20
+"""Files are hashed in blocks of 1 MiB: a model may be larger than memory."""
 
 HEAD_BYTES = 64
 """Bytes of a file that tell a Git LFS pointer from a model."""
@@ -43,6 +47,27 @@ def weights_beside(path: str, names: Iterable[str]) -> dict[str, Path]:
         CaseError: A name leads out of the model's folder, or there is no regular file of that name.
     """
     return {name: _beside(path, name) for name in names}
+
+
+def model_sha256(path: str, external: tuple[str, ...] = ()) -> str:
+    """Hash a model's bytes; external data files follow in the order of their names.
+
+    Without external data it is what `sha256sum` prints for the file.
+
+    Raises:
+        CaseError: One of the files is missing, is no regular file, or lies outside the model's folder.
+    """
+    digest = hashlib.sha256()
+    for name, part in {"": Path(path), **weights_beside(path, external)}.items():
+        if name:
+            digest.update(f"\0{name}\0".encode())
+        try:
+            with part.open("rb") as file:
+                while block := file.read(BLOCK_BYTES):
+                    digest.update(block)
+        except OSError as error:
+            raise CaseError(f"cannot read {part}, a part of model {path}: {error.strerror}", "put it beside") from error
+    return digest.hexdigest()
 
 
 def flaw_of(path: Path) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pytest_devperf.model_file.flatbuffer import Table, read_root
 from pytest_devperf.model_file.method import Method, read_methods
-from pytest_devperf.model_file.onnx import Slot
+from pytest_devperf.model_file.tensor import TensorSpec
 
 STAMP = b"ET"
 
@@ -88,8 +88,8 @@ def _method(place: int, plan: Table) -> Method:
     return Method(
         name=plan.text(NAME) or f"method {place}",
         place=place,
-        inputs=tuple(_slot(f"input{number}", values[index]) for number, index in enumerate(inputs)),
-        outputs=tuple(_slot(f"output{number}", values[index]) for number, index in enumerate(outputs)),
+        inputs=tuple(_spec(f"input{number}", values[index]) for number, index in enumerate(inputs)),
+        outputs=tuple(_spec(f"output{number}", values[index]) for number, index in enumerate(outputs)),
         input_places=inputs,
         output_places=outputs,
         backends=tuple(dict.fromkeys(each.text(BACKEND) for each in plan.tables(DELEGATES))),
@@ -102,26 +102,26 @@ def backends_of(methods: tuple[Method, ...]) -> str:
     return ",".join(dict.fromkeys(name for method in methods for name in method.backends)) or KERNELS
 
 
-def _slot(name: str, value: Table) -> Slot:
+def _spec(name: str, value: Table) -> TensorSpec:
     """Describe an input or output; a program gives them numbers, no names."""
     kind = value.number(KIND, "B")
     tensor = value.table(VALUE)
     if kind != TENSOR or tensor is None:
-        return Slot(name=name, dtype=KINDS[kind] if kind < len(KINDS) else "list of tensors", shape=None)
+        return TensorSpec(name=name, dtype=KINDS[kind] if kind < len(KINDS) else "list of tensors", shape=None)
     element = tensor.number(SCALAR_TYPE, "b")
     sizes: tuple[int | None, ...] = tensor.numbers(SIZES, "i") or ()
     if tensor.number(DYNAMISM, "b") == UNBOUND:
         sizes = (None,) * len(sizes)
-    return Slot(name=name, dtype=ELEMENT_TYPES.get(element, f"element type {element}"), shape=sizes)
+    return TensorSpec(name=name, dtype=ELEMENT_TYPES.get(element, f"element type {element}"), shape=sizes)
 
 
 def _unfit(number: int, value: Table) -> str | None:
     """Tell why an input cannot be fed."""
-    slot = _slot(f"input{number}", value)
-    if slot.shape is None:
-        return f"input {slot.name!r} is of type {slot.dtype}, and only tensors can be fed"
+    spec = _spec(f"input{number}", value)
+    if spec.shape is None:
+        return f"input {spec.name!r} is of type {spec.dtype}, and only tensors can be fed"
     tensor = value.table(VALUE)
     order = () if tensor is None else tensor.numbers(DIM_ORDER, "B") or ()
     if list(order) != sorted(order):
-        return f"input {slot.name!r} lies in memory in the order {list(order)}, and only plain order is fed"
+        return f"input {spec.name!r} lies in memory in the order {list(order)}, and only plain order is fed"
     return None

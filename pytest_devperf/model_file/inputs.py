@@ -1,4 +1,4 @@
-"""The inputs of a model: given ones checked, missing ones made, the same in every run and on every target."""
+"""The inputs of a model: given ones are checked, missing ones made, the same in every run and on every target."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.model_file.onnx import Slot
+from pytest_devperf.model_file.tensor import TensorSpec
 from pytest_devperf.untrusted import shown
 
 if TYPE_CHECKING:
     import numpy as np
 
 LARGEST_BYTES = 1 << 30
-"""1 GiB of inputs made by us: more than that is a dimension gone wrong, and a phone would not take it."""
+"""1 GiB of made inputs: more than that is a wrong dimension, and a phone would not take it."""
 
 STRING_BYTES = 16
-"""What a short string costs, for the cap alone."""
+"""Size of a short string, for the limit alone."""
 
 TEXT = "devperf"
 """Value of every element of a string input."""
@@ -41,40 +41,40 @@ ITEM_BYTES: Mapping[str, int] = {
     "complex128": 16,
     "string": STRING_BYTES,
 }
-"""Element types that can be fed, with their sizes; all others have no NumPy type of their own."""
+"""Element types that inputs can have, with their sizes; all others have no NumPy type of their own."""
 
 
 INDEX_TYPES = frozenset({"int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"})
-"""Types of which a table's indices are; uint8 mostly holds pixels."""
+"""Types that the indices of a table have; uint8 mostly holds pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feed:
-    """What a model is fed with."""
+class ModelInputs:
+    """The inputs of one method of a model, or why there are none."""
 
     arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
-    """Arrays by input name, in the model's order; empty where the model cannot be fed."""
+    """Arrays by input name, in the model's order; empty if the model cannot be run."""
     reason: str | None = None
-    """Why it cannot be fed, whatever a test passes."""
+    """Why no inputs can be made, whatever a test passes."""
     wants: str | None = None
-    """What a test has to pass before it can be fed."""
+    """What a test has to pass first."""
     indices: tuple[str, ...] = ()
     """Integer inputs that were made: a table may be shorter than they reach."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be fed."""
+        """Whether the method can be executed."""
         return self.reason is None and self.wants is None
 
     def require(self, path: str) -> None:
-        """Refuse to start a model that cannot be fed.
+        """Refuse to start a model without inputs.
 
         Args:
             path: The model's file.
 
         Raises:
             CaseError: The test has to pass something first.
-            Unsupported: It cannot be fed at all.
+            Unsupported: No inputs can be made, whatever the test passes.
         """
         if self.wants is not None:
             raise CaseError(f"{Path(path).name}: {self.wants}")
@@ -83,7 +83,7 @@ class Feed:
 
     @property
     def remedy(self) -> str:
-        """What to do if the runtime refuses the values that were made; empty if none of them can be the reason."""
+        """The next step if the runtime refuses the values that were made; empty if none of them can be the reason."""
         if not self.indices:
             return ""
         from pytest_devperf.inputs.array import INDEX_HIGH
@@ -92,67 +92,67 @@ class Feed:
         return f"its integer inputs were made, from 0 to {INDEX_HIGH - 1}; out of range? pass inputs={{{given}}}"
 
 
-def named_sizes(slot: Slot) -> tuple[int | str, ...]:
-    """Give every open dimension a name that `dims=` can use: its own, or `input.axis` where it has none.
+def named_sizes(spec: TensorSpec) -> tuple[int | str, ...]:
+    """Give every open dimension a name that `dims=` can use: its own, or `input.axis` if it has none.
 
-    >>> named_sizes(Slot(name="x", dtype="float32", shape=("batch", 576, None)))
+    >>> named_sizes(TensorSpec(name="x", dtype="float32", shape=("batch", 576, None)))
     ('batch', 576, 'x.2')
     """
-    return tuple(f"{slot.name}.{axis}" if size is None else size for axis, size in enumerate(slot.shape or ()))
+    return tuple(f"{spec.name}.{axis}" if size is None else size for axis, size in enumerate(spec.shape or ()))
 
 
-def pinned_shape(slot: Slot, dims: Mapping[str, int]) -> tuple[int, ...] | None:
-    """Fill a slot's symbolic sizes in; None if its shape is not known or a size stays open."""
-    if slot.shape is None or open_sizes(slot, dims):
+def pinned_shape(spec: TensorSpec, dims: Mapping[str, int]) -> tuple[int, ...] | None:
+    """Replace symbolic sizes by those of `dims`; None if the shape is not known or a size stays open."""
+    if spec.shape is None or open_sizes(spec, dims):
         return None
-    return tuple(dims[size] if isinstance(size, str) else size for size in named_sizes(slot))
+    return tuple(dims[size] if isinstance(size, str) else size for size in named_sizes(spec))
 
 
-def open_sizes(slot: Slot, dims: Mapping[str, int]) -> tuple[str, ...]:
-    """Name the sizes of a slot that stay open."""
-    return tuple(size for size in named_sizes(slot) if isinstance(size, str) and size not in dims)
+def open_sizes(spec: TensorSpec, dims: Mapping[str, int]) -> tuple[str, ...]:
+    """Name the sizes that stay open."""
+    return tuple(size for size in named_sizes(spec) if isinstance(size, str) and size not in dims)
 
 
-def make_feed(slots: tuple[Slot, ...], dims: Mapping[str, int], given: Mapping[str, Any] | None) -> Feed:
-    """Check what is given and make what is missing.
+def make_inputs(specs: tuple[TensorSpec, ...], dims: Mapping[str, int], given: Mapping[str, Any] | None) -> ModelInputs:
+    """Check the inputs that were given and make those that are missing.
 
     Args:
-        slots: The model's inputs.
+        specs: The model's inputs.
         dims: Sizes of symbolic dimensions.
         given: Arrays by input name; inputs it lacks are made.
 
     Returns:
-        A feed, or the reason why there is none.
+        The inputs, or the reason why there are none.
 
     Raises:
         CaseError: An input or dimension is not the model's, or a given array has another type, rank or size.
     """
     given = dict(given or {})
-    _check_names(slots, dims, given)
-    open_slots = [slot for slot in slots if slot.name not in given]
-    for slot in open_slots:
-        if slot.dtype not in ITEM_BYTES:
-            return Feed(reason=f"input {slot.name!r} is of type {slot.dtype}, which cannot be fed")
-    shapes = {slot.name: pinned_shape(slot, dims) for slot in open_slots}
+    _check_names(specs, dims, given)
+    open_specs = [spec for spec in specs if spec.name not in given]
+    for spec in open_specs:
+        if spec.dtype not in ITEM_BYTES:
+            return ModelInputs(reason=f"input {spec.name!r} is of type {spec.dtype}, which cannot be fed")
+    shapes = {spec.name: pinned_shape(spec, dims) for spec in open_specs}
     known = {name: shape for name, shape in shapes.items() if shape is not None}
-    wants = _wants(open_slots, dims) or _too_large(slots, known)
+    wants = _wants(open_specs, dims) or _too_large(specs, known)
     if wants is not None:
-        return Feed(wants=wants)
+        return ModelInputs(wants=wants)
     arrays = {}
-    for index, slot in enumerate(slots):
-        if slot.name in given:
-            arrays[slot.name] = checked(slot, given[slot.name], dims)
+    for index, spec in enumerate(specs):
+        if spec.name in given:
+            arrays[spec.name] = check_array(spec, given[spec.name], dims)
         else:
-            arrays[slot.name] = made(slot.dtype, known[slot.name], seed=index)
-    return Feed(arrays=arrays, indices=tuple(slot.name for slot in open_slots if slot.dtype in INDEX_TYPES))
+            arrays[spec.name] = make_array(spec.dtype, known[spec.name], seed=index)
+    return ModelInputs(arrays=arrays, indices=tuple(spec.name for spec in open_specs if spec.dtype in INDEX_TYPES))
 
 
-def _wants(slots: Sequence[Slot], dims: Mapping[str, int]) -> str | None:
-    """Say what a test has to pass for inputs that it did not give: every open size at once, or an array."""
-    for slot in slots:
-        if slot.shape is None:
-            return f"input {slot.name!r} has no shape; pass inputs={{{slot.name!r}: array}}"
-    sizes = tuple(dict.fromkeys(size for slot in slots for size in open_sizes(slot, dims)))
+def _wants(specs: Sequence[TensorSpec], dims: Mapping[str, int]) -> str | None:
+    """Name what a test has to pass for inputs that it did not give: every open size at once, or an array."""
+    for spec in specs:
+        if spec.shape is None:
+            return f"input {spec.name!r} has no shape; pass inputs={{{spec.name!r}: array}}"
+    sizes = tuple(dict.fromkeys(size for spec in specs for size in open_sizes(spec, dims)))
     if not sizes:
         return None
     several = len(sizes) > 1
@@ -164,7 +164,7 @@ def _wants(slots: Sequence[Slot], dims: Mapping[str, int]) -> str | None:
     )
 
 
-def made(dtype: str, shape: tuple[int, ...], *, seed: int) -> np.ndarray[Any, Any]:
+def make_array(dtype: str, shape: tuple[int, ...], *, seed: int) -> np.ndarray[Any, Any]:
     """Make the values of one input; integers are small, so that they are valid indices."""
     import numpy as np
 
@@ -175,8 +175,8 @@ def made(dtype: str, shape: tuple[int, ...], *, seed: int) -> np.ndarray[Any, An
     return np.ascontiguousarray(tensor(shape, dtype, seed=seed)).reshape(shape)
 
 
-def checked(slot: Slot, value: Any, dims: Mapping[str, int]) -> np.ndarray[Any, Any]:  # noqa: ANN401 - whatever a test passes
-    """Take a given array as it is, or say what was expected: a silent cast would be another workload.
+def check_array(spec: TensorSpec, value: Any, dims: Mapping[str, int]) -> np.ndarray[Any, Any]:  # noqa: ANN401 - whatever a test passes
+    """Check a given array, and never cast it: a silent cast would be another workload.
 
     Raises:
         CaseError: It has another type, rank or size.
@@ -184,42 +184,42 @@ def checked(slot: Slot, value: Any, dims: Mapping[str, int]) -> np.ndarray[Any, 
     import numpy as np
 
     array = np.asarray(value)
-    if slot.dtype == "string" and array.dtype.kind in "UO":
+    if spec.dtype == "string" and array.dtype.kind in "UO":
         array = array.astype(object)
-    elif array.dtype.name != slot.dtype:
-        _refuse(slot, array)
-    if slot.shape is not None:
-        fixed = [dims.get(size) if isinstance(size, str) else size for size in named_sizes(slot)]
+    elif array.dtype.name != spec.dtype:
+        _refuse(spec, array)
+    if spec.shape is not None:
+        fixed = [dims.get(size) if isinstance(size, str) else size for size in named_sizes(spec)]
         if len(fixed) != array.ndim:
-            _refuse(slot, array)
+            _refuse(spec, array)
         if any(size not in (None, there) for size, there in zip(fixed, array.shape, strict=True)):
-            _refuse(slot, array)
+            _refuse(spec, array)
     return np.ascontiguousarray(array).reshape(array.shape)
 
 
-def format_slot(slot: Slot) -> str:
-    """Write what an input expects: `x float32 [batch, 576]`.
+def format_spec(spec: TensorSpec) -> str:
+    """Format what an input expects: `x float32 [batch, 576]`.
 
-    >>> format_slot(Slot(name="x", dtype="float32", shape=("batch", 576, None)))
+    >>> format_spec(TensorSpec(name="x", dtype="float32", shape=("batch", 576, None)))
     'x float32 [batch, 576, x.2]'
     """
-    if slot.shape is None:
-        return f"{slot.name} {slot.dtype}"
-    return f"{slot.name} {slot.dtype} [{', '.join(map(str, named_sizes(slot)))}]"
+    if spec.shape is None:
+        return f"{spec.name} {spec.dtype}"
+    return f"{spec.name} {spec.dtype} [{', '.join(map(str, named_sizes(spec)))}]"
 
 
-def _refuse(slot: Slot, array: np.ndarray[Any, Any]) -> NoReturn:
+def _refuse(spec: TensorSpec, array: np.ndarray[Any, Any]) -> NoReturn:
     raise CaseError(
-        f"input {slot.name!r} was given as {array.dtype.name} {list(array.shape)}", f"expected {format_slot(slot)}"
+        f"input {spec.name!r} was given as {array.dtype.name} {list(array.shape)}", f"expected {format_spec(spec)}"
     )
 
 
-def _check_names(slots: tuple[Slot, ...], dims: Mapping[str, int], given: Mapping[str, Any]) -> None:
-    expected = ", ".join(map(format_slot, slots))
+def _check_names(specs: tuple[TensorSpec, ...], dims: Mapping[str, int], given: Mapping[str, Any]) -> None:
+    expected = ", ".join(map(format_spec, specs))
     for name in given:
-        if name not in {slot.name for slot in slots}:
+        if name not in {spec.name for spec in specs}:
             raise CaseError(f"the model has no input {name!r}", f"it takes {expected}")
-    symbols = {size for slot in slots for size in named_sizes(slot) if isinstance(size, str)}
+    symbols = {size for spec in specs for size in named_sizes(spec) if isinstance(size, str)}
     for name, size in dims.items():
         if name not in symbols:
             raise CaseError(f"the model has no dimension {name!r}", f"it takes {expected}")
@@ -227,9 +227,9 @@ def _check_names(slots: tuple[Slot, ...], dims: Mapping[str, int], given: Mappin
             raise CaseError(f"dims[{name!r}] is {shown(size)}", "pass a whole number, 0 or more")
 
 
-def _too_large(slots: tuple[Slot, ...], shapes: Mapping[str, tuple[int, ...]]) -> str | None:
+def _too_large(specs: tuple[TensorSpec, ...], shapes: Mapping[str, tuple[int, ...]]) -> str | None:
     bytes_of = {
-        slot.name: math.prod(shapes[slot.name]) * ITEM_BYTES[slot.dtype] for slot in slots if slot.name in shapes
+        spec.name: math.prod(shapes[spec.name]) * ITEM_BYTES[spec.dtype] for spec in specs if spec.name in shapes
     }
     if sum(bytes_of.values()) <= LARGEST_BYTES:
         return None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pytest_devperf.model_file.flatbuffer import Table, read_root
 from pytest_devperf.model_file.method import MAIN, Method, read_methods
-from pytest_devperf.model_file.onnx import Size, Slot
+from pytest_devperf.model_file.tensor import Size, TensorSpec
 from pytest_devperf.tool.reading import distinct
 
 STAMP = b"TFL3"
@@ -107,22 +107,22 @@ def _method(
     return Method(
         name=name,
         place=place,
-        inputs=_slots([(tensors[index], inputs_called.get(index)) for index in inputs]),
-        outputs=_slots([(tensors[index], outputs_called.get(index)) for index in outputs]),
+        inputs=_specs([(tensors[index], inputs_called.get(index)) for index in inputs]),
+        outputs=_specs([(tensors[index], outputs_called.get(index)) for index in outputs]),
         input_places=tuple(inputs),
         output_places=tuple(outputs),
     )
 
 
-def _slots(tensors: Sequence[tuple[Table, str | None]]) -> tuple[Slot, ...]:
+def _specs(tensors: Sequence[tuple[Table, str | None]]) -> tuple[TensorSpec, ...]:
     """Describe tensors under the names a signature gives them, else their own; stripped ones get a number."""
     names = distinct(called or tensor.text(NAME) for tensor, called in tensors)
-    return tuple(_slot(name, tensor) for name, (tensor, _) in zip(names, tensors, strict=True))
+    return tuple(_spec(name, tensor) for name, (tensor, _) in zip(names, tensors, strict=True))
 
 
-def _slot(name: str, tensor: Table) -> Slot:
+def _spec(name: str, tensor: Table) -> TensorSpec:
     kind = tensor.number(TYPE, "b")
-    return Slot(
+    return TensorSpec(
         name=name,
         dtype=ELEMENT_TYPES[kind] if 0 <= kind < len(ELEMENT_TYPES) else f"element type {kind}",
         shape=_shape(tensor),

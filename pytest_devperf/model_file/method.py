@@ -1,4 +1,4 @@
-"""The methods of a model file: what each takes and gives, and the inputs that are made for them."""
+"""The methods of a model file: what each takes and returns, and the inputs that are made for them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError
 from pytest_devperf.model_file.content import map_model
-from pytest_devperf.model_file.inputs import Feed, format_slot, make_feed, named_sizes
-from pytest_devperf.model_file.onnx import Slot
+from pytest_devperf.model_file.inputs import ModelInputs, format_spec, make_inputs, named_sizes
+from pytest_devperf.model_file.tensor import TensorSpec
 
 MAIN = "forward"
-"""What a workload calls the method of a model that has but one, whatever the file calls it."""
+"""Name under which a workload finds the only method of a model, whatever the file calls it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,54 +23,54 @@ class Method:
     """One entry of a model."""
 
     name: str
-    inputs: tuple[Slot, ...]
-    outputs: tuple[Slot, ...]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
     place: int = 0
     """Index of the subgraph or execution plan it runs."""
     input_places: tuple[int, ...] = ()
-    """Index of each input among the file's tensors or values, where the runtime asks for it."""
+    """Index of each input among the file's tensors or values, for runtimes that need it."""
     output_places: tuple[int, ...] = ()
-    """Likewise of each output."""
+    """The same of each output."""
     backends: tuple[str, ...] = ()
     """What it was lowered to when it was exported, by the runtime's names."""
     reason: str | None = None
-    """Why it cannot be executed by itself, whatever it is fed."""
+    """Why it cannot be executed by itself, whatever its inputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fed:
-    """A model's methods with what each is fed."""
+class ModelMethods:
+    """A model's methods with the inputs of each."""
 
     methods: tuple[Method, ...]
-    feeds: Mapping[str, Feed] = field(default_factory=dict)
+    inputs: Mapping[str, ModelInputs] = field(default_factory=dict)
     """By the method's name."""
 
     @property
     def ready(self) -> tuple[str, ...]:
         """Names of the methods that can be executed."""
-        return tuple(method.name for method in self.methods if self.feeds[method.name].is_ready)
+        return tuple(method.name for method in self.methods if self.inputs[method.name].is_ready)
 
     @property
     def skipped(self) -> dict[str, str]:
         """Names of those that cannot, with the reason."""
-        return {name: feed.reason for name, feed in self.feeds.items() if feed.reason is not None}
+        return {name: each.reason for name, each in self.inputs.items() if each.reason is not None}
 
     @property
     def wanting(self) -> dict[str, str]:
-        """Names of those that wait for something, with what a test has to pass."""
-        return {name: feed.wants for name, feed in self.feeds.items() if feed.wants is not None}
+        """Names of those that need something, with what a test has to pass."""
+        return {name: each.wants for name, each in self.inputs.items() if each.wants is not None}
 
-    def described(self) -> dict[str, dict[str, object]]:
-        """Describe all inputs; where there are several methods their names stand before them."""
+    def describe_inputs(self) -> dict[str, dict[str, object]]:
+        """Describe all inputs; if there are several methods, their names precede those of the inputs."""
         several = len(self.methods) > 1
         return {
             f"{method}.{name}" if several else name: facts
             for method in self.ready
-            for name, facts in describe_inputs(self.feeds[method].arrays).items()
+            for name, facts in describe_inputs(self.inputs[method].arrays).items()
         }
 
     def find(self, model: Model) -> Method:
-        """Find the method a workload names; `forward` also means the first that can be executed.
+        """Find the method that a workload names; `forward` also means the first that can be executed.
 
         Raises:
             CaseError: There is no such method.
@@ -83,17 +83,17 @@ class Fed:
             raise CaseError(f"{Path(model.path).name} has no method {name!r}", f"it has {', '.join(names)}")
         return self.methods[names.index(name)]
 
-    def chosen(self, model: Model) -> tuple[Method, Feed]:
-        """Find the method a workload names, and what it is fed.
+    def select(self, model: Model) -> tuple[Method, ModelInputs]:
+        """Find the method that a workload names, and its inputs.
 
         Raises:
             CaseError: There is no such method, or the test has to pass something first.
-            Unsupported: It cannot be fed.
+            Unsupported: No inputs can be made for it.
         """
         method = self.find(model)
-        feed = self.feeds[method.name]
-        feed.require(model.path)
-        return method, feed
+        inputs = self.inputs[method.name]
+        inputs.require(model.path)
+        return method, inputs
 
 
 def read_methods(path: str, parse: Callable[[memoryview], tuple[Method, ...]], *, kind: str) -> tuple[Method, ...]:
@@ -101,7 +101,7 @@ def read_methods(path: str, parse: Callable[[memoryview], tuple[Method, ...]], *
 
     Args:
         path: The file.
-        parse: Reads its bytes; a `ValueError` says why it cannot.
+        parse: Parses its bytes; a `ValueError` explains why they cannot be parsed.
         kind: What the file should be (`LiteRT model`).
 
     Raises:
@@ -119,28 +119,28 @@ def read_methods(path: str, parse: Callable[[memoryview], tuple[Method, ...]], *
     return methods
 
 
-def feed_methods(methods: tuple[Method, ...], model: Model) -> Fed:
-    """Make the inputs of every method; what is given must be an input or dimension of one of them at least.
+def prepare_methods(methods: tuple[Method, ...], model: Model) -> ModelMethods:
+    """Make the inputs of every method; a given input or dimension must belong to at least one of them.
 
     Raises:
-        CaseError: It is none's, or a given array has another type, rank or size.
+        CaseError: It belongs to none, or a given array has another type, rank or size.
     """
     given: Mapping[str, Any] = model.inputs or {}
-    slots = [slot for method in methods for slot in method.inputs]
-    expected = "; ".join(f"{method.name} takes {', '.join(map(format_slot, method.inputs))}" for method in methods)
-    _refuse_unknown("input", given, {slot.name for slot in slots}, expected)
-    symbols = {size for slot in slots for size in named_sizes(slot) if isinstance(size, str)}
+    specs = [spec for method in methods for spec in method.inputs]
+    expected = "; ".join(f"{method.name} takes {', '.join(map(format_spec, method.inputs))}" for method in methods)
+    _refuse_unknown("input", given, {spec.name for spec in specs}, expected)
+    symbols = {size for spec in specs for size in named_sizes(spec) if isinstance(size, str)}
     _refuse_unknown("dimension", model.dims, symbols, expected)
-    return Fed(methods=methods, feeds={method.name: _feed(method, model) for method in methods})
+    return ModelMethods(methods=methods, inputs={method.name: _inputs_of(method, model) for method in methods})
 
 
-def _feed(method: Method, model: Model) -> Feed:
+def _inputs_of(method: Method, model: Model) -> ModelInputs:
     if method.reason is not None:
-        return Feed(reason=method.reason)
-    names = {slot.name for slot in method.inputs}
-    symbols = {size for slot in method.inputs for size in named_sizes(slot) if isinstance(size, str)}
+        return ModelInputs(reason=method.reason)
+    names = {spec.name for spec in method.inputs}
+    symbols = {size for spec in method.inputs for size in named_sizes(spec) if isinstance(size, str)}
     dims = {name: size for name, size in model.dims.items() if name in symbols}
-    return make_feed(
+    return make_inputs(
         method.inputs, dims, {name: value for name, value in (model.inputs or {}).items() if name in names}
     )
 

@@ -1,24 +1,24 @@
 """What an ONNX file says about itself, read without any runtime.
 
-A session would tell the same, but making one is the load that is to be measured: it fills caches and
-leaves memory behind. So the few messages that matter are read from the protobuf wire format.
+A session knows the same, but making one is the load that is to be measured: it fills caches and
+leaves memory behind. So the few messages that matter are parsed from the protobuf wire format.
 
 Source: onnx/onnx.proto3 of the ONNX project (field numbers), protobuf's "Encoding" page (wire format).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
+from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError
-from pytest_devperf.model_file.content import map_model, weights_beside
-
-Size = Union[int, str, None]
-"""A fixed size, the name of a symbolic one, or neither."""
+from pytest_devperf.model_file.content import map_model
+from pytest_devperf.model_file.inputs import make_inputs
+from pytest_devperf.model_file.method import MAIN, Method, ModelMethods
+from pytest_devperf.model_file.tensor import Size, TensorSpec
 
 ELEMENT_TYPES: Mapping[int, str] = {
     1: "float32",
@@ -50,27 +50,13 @@ ELEMENT_TYPES: Mapping[int, str] = {
 CONTAINER_TYPES: Mapping[int, str] = {4: "sequence", 5: "map", 8: "sparse tensor", 9: "optional", 7: "opaque"}
 """Fields of `TypeProto` that are no plain tensor."""
 
-BLOCK_BYTES = 1 << 20
-"""Files are hashed in blocks of 1 MiB: a model may be larger than memory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """One input or output of a model."""
-
-    name: str
-    dtype: str
-    """NumPy's name of the element type, `string`, or the word for what is no plain tensor (`sequence`)."""
-    shape: tuple[Size, ...] | None
-    """Sizes by dimension; None where not even the rank is known."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
     """Inputs and outputs of a model, and the files its weights lie in."""
 
-    inputs: tuple[Slot, ...]
-    outputs: tuple[Slot, ...]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
     external: tuple[str, ...] = ()
     """Names of external data files, relative to the model's folder, sorted."""
 
@@ -128,7 +114,7 @@ def _size(dimension: memoryview) -> Size:
     return _text(dimension, 2) or None
 
 
-def _slot(value_info: memoryview) -> Slot:
+def _spec(value_info: memoryview) -> TensorSpec:
     """Read `ValueInfoProto`: name = 1, type = 2; `TypeProto.Tensor`: elem_type = 1, shape = 2."""
     name = _text(value_info, 1)
     for kind in _messages(value_info, 2):
@@ -136,14 +122,14 @@ def _slot(value_info: memoryview) -> Slot:
             if number == 1 and isinstance(value, memoryview):
                 shapes = [tuple(map(_size, _messages(shape, 1))) for shape in _messages(value, 2)]
                 element = _number(value, 1) or 0
-                return Slot(
+                return TensorSpec(
                     name=name,
                     dtype=ELEMENT_TYPES.get(element, f"element type {element}"),
                     shape=shapes[0] if shapes else None,
                 )
             if number in CONTAINER_TYPES:
-                return Slot(name=name, dtype=CONTAINER_TYPES[number], shape=None)
-    return Slot(name=name, dtype="untyped", shape=None)
+                return TensorSpec(name=name, dtype=CONTAINER_TYPES[number], shape=None)
+    return TensorSpec(name=name, dtype="untyped", shape=None)
 
 
 TENSOR = "tensor"
@@ -191,7 +177,7 @@ def _external(data: memoryview) -> Iterator[str]:
 
 
 def parse_schema(data: bytes | memoryview) -> Schema:
-    """Read inputs, outputs and external files from a model's bytes.
+    """Parse inputs, outputs and external files from a model's bytes.
 
     Raises:
         ValueError: They are no ONNX model.
@@ -202,9 +188,9 @@ def parse_schema(data: bytes | memoryview) -> Schema:
         if graph is None:
             raise ValueError("no graph in it")
         constants = {_text(tensor, 8) for tensor in _messages(graph, 5)}
-        inputs = tuple(slot for slot in map(_slot, _messages(graph, 11)) if slot.name not in constants)
-        outputs = tuple(map(_slot, _messages(graph, 12)))
-        if len({slot.name for slot in inputs}) < len(inputs):
+        inputs = tuple(spec for spec in map(_spec, _messages(graph, 11)) if spec.name not in constants)
+        outputs = tuple(map(_spec, _messages(graph, 12)))
+        if len({spec.name for spec in inputs}) < len(inputs):
             raise ValueError("two of its inputs have one name")
         return Schema(inputs=inputs, outputs=outputs, external=tuple(sorted(set(_external(view)))))
     except (IndexError, UnicodeDecodeError) as error:
@@ -224,22 +210,17 @@ def read_schema(path: str) -> Schema:
         raise CaseError(f"{path} is no ONNX model: {error}", "export it again") from error
 
 
-def model_sha256(path: str, external: tuple[str, ...] = ()) -> str:
-    """Hash a model's bytes; external data files follow in the order of their names.
-
-    Without external data it is what `sha256sum` prints for the file.
+def prepare_onnx(model: Model) -> tuple[Schema, ModelMethods]:
+    """Read a model's schema, and make the inputs of its only method.
 
     Raises:
-        CaseError: One of the files is missing, is no regular file, or lies outside the model's folder.
+        CaseError: There is no such file, or something that was given is not the model's.
     """
-    digest = hashlib.sha256()
-    for name, part in {"": Path(path), **weights_beside(path, external)}.items():
-        if name:
-            digest.update(f"\0{name}\0".encode())
-        try:
-            with part.open("rb") as file:
-                while block := file.read(BLOCK_BYTES):
-                    digest.update(block)
-        except OSError as error:
-            raise CaseError(f"cannot read {part}, a part of model {path}: {error.strerror}", "put it beside") from error
-    return digest.hexdigest()
+    if model.method != MAIN:
+        raise CaseError(f"{Path(model.path).name} has no method {model.method!r}", f"an ONNX model has {MAIN!r} alone")
+    if model.provider_options is not None and len(model.provider_options) != len(model.providers or ()):
+        raise CaseError("provider_options need one mapping per provider", f"providers are {model.providers}")
+    schema = read_schema(model.path)
+    method = Method(name=MAIN, inputs=schema.inputs, outputs=schema.outputs)
+    inputs = make_inputs(schema.inputs, model.dims, model.inputs)
+    return schema, ModelMethods(methods=(method,), inputs={MAIN: inputs})

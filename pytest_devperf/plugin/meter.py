@@ -24,7 +24,6 @@ from pytest_devperf.case.fingerprint import (
 from pytest_devperf.case.plan import MIN_ITERATIONS
 from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.measure.burst import AnyRunner, burst, run_now
 from pytest_devperf.measure.loop import Around, measure_start
 from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import (
@@ -45,7 +44,9 @@ from pytest_devperf.plugin.loaded import LOAD_CYCLES, Loaded, load_values, memor
 from pytest_devperf.plugin.start import CaseStart, Orders, ScalarValues, Timed
 from pytest_devperf.sensor.energy import energy_mj
 from pytest_devperf.sensor.instrument import read_instrument
-from pytest_devperf.targets.protocol import Answering, Clock, Describing, Memory, Runner, Survey, Surveying, Target
+from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
+from pytest_devperf.targets.protocol import Answering, Clock, Describing, Memory, Runner, Surveying, Target
+from pytest_devperf.targets.survey import Survey
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.hosting import Wish
@@ -395,7 +396,7 @@ class Meter:
         if self._loaded is not None:
             # The peak is the load's: the object that was loaded is at work here.
             self._loaded.resume()
-            await burst(runner, MIN_ITERATIONS, 1)
+            await run_timed(runner, MIN_ITERATIONS, 1)
         elif self.case.memory:
             taken = runner.memory(MIN_ITERATIONS)
             self._keep_memory(await taken if isawaitable(taken) else taken)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pytest_devperf.case.workload import App, Model, Workload
-from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.survey import Survey
 
 if TYPE_CHECKING:
     from pytest_devperf.targets.app.wire import CaseReport, Task
@@ -89,14 +89,14 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundContext:
-    """What is known of the latest `Runner.run` beside its samples."""
+    """What surrounded a round."""
 
     cpu_ns: int | None = None
     """CPU time of the whole measuring process."""
     wall_ns: int | None = None
-    """Wall time of the whole burst."""
+    """Wall time of the whole round."""
     waited_ns: int | None = None
-    """Time the measuring thread was ready and had no CPU."""
+    """Time in which the measuring thread was ready and had no CPU."""
     slept: bool = False
     """Whether the machine slept meanwhile."""
     throttled: bool | None = None
@@ -104,15 +104,15 @@ class RoundContext:
     temp_c: float | None = None
     """Highest temperature meanwhile."""
     cpu_pct: float | None = None
-    """CPU used by everything on the device since the look before, of all cores; None where looks tell it."""
+    """CPU used by everything on the device since the sensors were last read; None if `look` reports it."""
     used_ram_mb: float | None = None
-    """Most memory in use on the device meanwhile; None where looks tell it."""
+    """Most memory in use on the device meanwhile; None if `look` reports it."""
     clock_khz: int | None = None
     """Highest frequency that any processor was allowed meanwhile: the lowest such cap."""
     also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Further series in ns that the same run gave, by name (a tool that prints several)."""
+    """Further series in ns of the same round, by name (of a tool that prints several)."""
     values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
-    """Values that the same run gave: name -> (value, unit, `lower` or `higher`)."""
+    """Values of the same round: name -> (value, unit, `lower` or `higher`)."""
     left: str | None = None
     """Processes that a program left running, which were ended."""
 
@@ -166,44 +166,6 @@ class SelfWarming(Protocol):
     def warm_up(self, iterations: int) -> None:
         """Say how many unrecorded iterations each run does first."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """What a target finds out about a model before it runs it."""
-
-    methods: tuple[str, ...] = ("forward",)
-    """Entries that can be executed."""
-    skipped: Mapping[str, str] = field(default_factory=dict)
-    """Entries that cannot, with the reason."""
-    wanting: Mapping[str, str] = field(default_factory=dict)
-    """Entries that wait for something, with what a test has to pass."""
-    inputs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Per input: `shape`, `dtype`, `sha256`."""
-    model_sha256: str | None = None
-    """Hash of the model's bytes, its external data included."""
-    env: Mapping[str, str | None] = field(default_factory=dict)
-    """`ep` and `sdk` it will run with."""
-
-    def require_method(self) -> None:
-        """Refuse a model of which nothing can be executed.
-
-        Raises:
-            CaseError: The test has to pass something first.
-            Unsupported: Nothing that it could pass would do.
-        """
-        if self.methods:
-            return
-        if self.wanting:
-            raise CaseError(_named(self.wanting))
-        raise Unsupported(_named(self.skipped) or "the model has no method that can be executed")
-
-
-def _named(reasons: Mapping[str, str]) -> str:
-    """Join reasons; each is named by its entry where there are several."""
-    if len(reasons) == 1:
-        return next(iter(reasons.values()))
-    return "; ".join(f"{method}: {reason}" for method, reason in reasons.items())
 
 
 @runtime_checkable

@@ -270,5 +270,5 @@ def test_a_file_of_a_sub_folder_is_copied_once_and_has_two_names(tmp_path):
 
     with TARGET.start(command, 0) as runner:
         assert list(runner.run(2, 1)) == [5, 5]
-        files = Path(runner._place.program).parent
+        files = Path(runner._files.program).parent
         assert (files / "data.txt").samefile(files / "sub" / "data.txt")

@@ -14,19 +14,20 @@ from model_files import onnx, pack, pte, shared_signatures, tflite
 
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError
-from pytest_devperf.model_file.content import weights_beside
+from pytest_devperf.model_file.content import model_sha256, weights_beside
 from pytest_devperf.model_file.executorch import backends_of, parse_executorch, read_executorch
 from pytest_devperf.model_file.litert import parse_litert, read_litert
-from pytest_devperf.model_file.method import feed_methods
-from pytest_devperf.model_file.onnx import Slot, model_sha256, parse_schema, read_schema
+from pytest_devperf.model_file.method import prepare_methods
+from pytest_devperf.model_file.onnx import parse_schema, read_schema
+from pytest_devperf.model_file.tensor import TensorSpec
 
 
 def test_a_model_without_signatures_has_its_main_subgraph_as_forward():
     (method,) = parse_litert(tflite())
 
     assert method.name == "forward"
-    assert method.inputs == (Slot(name="main_x:0", dtype="float32", shape=(1, 3)),)
-    assert method.outputs == (Slot(name="main_y:0", dtype="float32", shape=(1, 3)),)
+    assert method.inputs == (TensorSpec(name="main_x:0", dtype="float32", shape=(1, 3)),)
+    assert method.outputs == (TensorSpec(name="main_y:0", dtype="float32", shape=(1, 3)),)
 
 
 def test_signatures_are_methods_and_name_inputs_and_outputs():
@@ -45,8 +46,8 @@ def test_execution_plans_are_methods_with_numbered_inputs():
     methods = parse_executorch(pte(methods=["forward", "encode"]))
 
     assert [method.name for method in methods] == ["forward", "encode"]
-    assert methods[1].inputs == tuple(Slot(name=f"input{n}", dtype="float32", shape=(2, 3)) for n in (0, 1))
-    assert methods[0].outputs == (Slot(name="output0", dtype="float32", shape=(2, 3)),)
+    assert methods[1].inputs == tuple(TensorSpec(name=f"input{n}", dtype="float32", shape=(2, 3)) for n in (0, 1))
+    assert methods[0].outputs == (TensorSpec(name="output0", dtype="float32", shape=(2, 3)),)
     assert backends_of(methods) == "kernels"
 
 
@@ -66,28 +67,28 @@ def test_a_method_whose_sizes_are_open_says_what_it_wants_and_others_run(tmp_pat
     model = Model(path=str(tmp_path / "m.tflite"), dims={})
     pinned = parse_litert(tflite(signatures=["small"]))
 
-    fed = feed_methods((*pinned, methods[1]), model)
+    fed = prepare_methods((*pinned, methods[1]), model)
 
     assert fed.ready == ("small",)
     assert fed.skipped == {}
     assert fed.wanting == {"open": "dimension 'x.0' has no fixed size; pass dims={'x.0': N}"}
-    assert fed.chosen(model)[0].name == "small"
+    assert fed.select(model)[0].name == "small"
     with pytest.raises(CaseError, match=r"m\.tflite: dimension 'x\.0'"):
-        fed.chosen(Model(path=model.path, method="open"))
+        fed.select(Model(path=model.path, method="open"))
 
 
 def test_inputs_of_several_methods_are_described_under_their_names():
     model = Model(path="m.tflite", inputs={"x": np.ones((1, 3), dtype=np.float32)})
 
-    fed = feed_methods(parse_litert(tflite(signatures=["one", "two"])), model)
+    fed = prepare_methods(parse_litert(tflite(signatures=["one", "two"])), model)
 
-    assert list(fed.described()) == ["one.x", "two.x"]
+    assert list(fed.describe_inputs()) == ["one.x", "two.x"]
 
 
 @pytest.mark.parametrize("fields", [{"inputs": {"z": np.ones(1)}}, {"dims": {"z": 1}}])
 def test_what_no_method_takes_is_refused_with_what_they_take(fields):
     with pytest.raises(CaseError, match=r"'z'.*one takes x float32"):
-        feed_methods(parse_litert(tflite(signatures=["one", "two"])), Model(path="m.tflite", **fields))
+        prepare_methods(parse_litert(tflite(signatures=["one", "two"])), Model(path="m.tflite", **fields))
 
 
 @pytest.mark.parametrize("read", [read_litert, read_executorch])
@@ -114,7 +115,7 @@ def test_inputs_whose_names_were_stripped_are_fed_apart():
     (method,) = parse_litert(pack({2: ("tables", [subgraph])}, b"TFL3"))
 
     assert len({slot.name for slot in method.inputs}) == 2
-    assert len(feed_methods((method,), Model(path="m.tflite")).feeds["forward"].arrays) == 2
+    assert len(prepare_methods((method,), Model(path="m.tflite")).inputs["forward"].arrays) == 2
 
 
 @pytest.mark.parametrize(
@@ -130,8 +131,8 @@ def test_methods_of_one_name_are_refused(read, data, tmp_path):
 def test_an_onnx_model_names_its_inputs_outputs_and_weights():
     schema = parse_schema(onnx(inputs=["a", "b"], external=["w.bin", "sub/v.bin"], levels=5))
 
-    assert schema.inputs == tuple(Slot(name=name, dtype="float32", shape=(1, 3)) for name in "ab")
-    assert schema.outputs == (Slot(name="y", dtype="float32", shape=(1, 3)),)
+    assert schema.inputs == tuple(TensorSpec(name=name, dtype="float32", shape=(1, 3)) for name in "ab")
+    assert schema.outputs == (TensorSpec(name="y", dtype="float32", shape=(1, 3)),)
     assert schema.external == ("sub/v.bin", "w.bin")
 
 

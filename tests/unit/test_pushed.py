@@ -8,7 +8,7 @@ import pytest
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
-from pytest_devperf.targets.pushed import name_unpushed, pushed_files, pushed_name
+from pytest_devperf.targets.program import name_unpushed, pushed_files, pushed_name
 
 
 @pytest.fixture

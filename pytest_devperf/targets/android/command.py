@@ -25,8 +25,8 @@ from pytest_devperf.targets.android.script import (
 )
 from pytest_devperf.targets.android.setup import RUNNER
 from pytest_devperf.targets.android.stream import Timeout, lost
+from pytest_devperf.targets.program import name_unpushed, pushed_files, values_of
 from pytest_devperf.targets.protocol import Memory, RoundContext
-from pytest_devperf.targets.pushed import name_unpushed, pushed_files
 from pytest_devperf.tool.output import Output
 from pytest_devperf.tool.readers import parse_output, reader_of
 
@@ -232,16 +232,6 @@ class CommandRunner:
             lines = [line[:300] for line in text.splitlines() if line.strip()][-LAST_LINES:]
             return "it ended with\n" + ("\n".join(lines) or "(nothing)")
         return "its last lines could not be read"
-
-
-def values_of(output: Output) -> dict[str, tuple[float, str, str]]:
-    """Collect the values of an output, the load among them."""
-    values: dict[str, tuple[float, str, str]] = {
-        name: (value.value, value.unit, value.better) for name, value in output.values.items()
-    }
-    if output.load_ns is not None:
-        values["load"] = (output.load_ns, "ns", "lower")
-    return values
 
 
 @contextmanager

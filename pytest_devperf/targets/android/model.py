@@ -10,12 +10,12 @@ from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, TargetError, Unsupported
-from pytest_devperf.model_file.content import weights_beside
-from pytest_devperf.model_file.inputs import Feed, make_feed
-from pytest_devperf.model_file.onnx import Schema, model_sha256, read_schema
+from pytest_devperf.model_file.content import model_sha256, weights_beside
+from pytest_devperf.model_file.inputs import ModelInputs
+from pytest_devperf.model_file.method import ModelMethods
+from pytest_devperf.model_file.onnx import Schema, prepare_onnx
 from pytest_devperf.targets.android.answers import Answer, parse_answer
 from pytest_devperf.targets.android.extremes import Extremes, Surround
 from pytest_devperf.targets.android.link import Link
@@ -23,14 +23,12 @@ from pytest_devperf.targets.android.manifest import format_manifest, parse_outpu
 from pytest_devperf.targets.android.place import Place
 from pytest_devperf.targets.android.setup import LIBRARY, RUNNER, Setup
 from pytest_devperf.targets.android.talk import Talk
-from pytest_devperf.targets.protocol import Memory, RoundContext, Survey
+from pytest_devperf.targets.protocol import Memory, RoundContext
+from pytest_devperf.targets.survey import Survey, survey_of
 from pytest_devperf.untrusted import excerpt
 
 if TYPE_CHECKING:
     import numpy as np
-
-METHOD = "forward"
-"""The one entry an ONNX model has."""
 
 MANIFEST = "manifest.txt"
 
@@ -64,7 +62,7 @@ FREE, FREE_KIB = "free", "/proc/meminfo#MemAvailable:"
 """What the runner samples beside the caps: the number behind a key, which counts in KiB (proc(5))."""
 
 
-def check(model: Model) -> tuple[Schema, Feed]:
+def check(model: Model) -> tuple[Schema, ModelMethods]:
     """Read a model's schema and make its inputs.
 
     Raises:
@@ -78,22 +76,14 @@ def check(model: Model) -> tuple[Schema, Feed]:
         raise Unsupported(
             f"{path.name}: phones run .onnx, .tflite and .pte models", "use devperf.command with the format's own tool"
         )
-    if model.method != METHOD:
-        raise CaseError(f"{path.name} has no method {model.method!r}", f"an ONNX model has {METHOD!r} alone")
-    if model.provider_options is not None and len(model.provider_options) != len(model.providers or ()):
-        raise CaseError("provider_options need one mapping per provider", f"providers are {model.providers}")
-    schema = read_schema(model.path)
-    return schema, make_feed(schema.inputs, model.dims, model.inputs)
+    return prepare_onnx(model)
 
 
 def survey(model: Model) -> Survey:
     """Tell a model's methods, inputs and hash; nothing runs on the phone for it."""
-    schema, feed = check(model)
-    return Survey(
-        methods=(METHOD,) if feed.is_ready else (),
-        skipped={} if feed.reason is None else {METHOD: feed.reason},
-        wanting={} if feed.wants is None else {METHOD: feed.wants},
-        inputs=describe_inputs(feed.arrays),
+    schema, methods = check(model)
+    return survey_of(
+        methods,
         model_sha256=model_sha256(model.path, schema.external),
         env={"ep": provider_words(model)},
     )
@@ -235,20 +225,20 @@ def start_model(
 
     Raises:
         CaseError: The model, an input or an option is wrong, or the runtime refused it.
-        Unsupported: It cannot be fed.
+        Unsupported: No inputs can be made.
         TargetError: The phone went away, or is full.
     """
-    schema, feed = check(model)
-    feed.require(model.path)
+    schema, methods = check(model)
+    _, inputs = methods.select(model)
     place = Place(link)
     place.open()
     try:
-        _lay_out(model, schema, feed, setup, place)
+        _lay_out(model, schema, inputs, setup, place)
         sampled = " ".join(quote(f"{name}={path}") for name, path in {**watch, FREE: FREE_KIB}.items())
         command = f"{environment()} {prefix} ./{RUNNER} attend {MANIFEST} {sampled}"
         talk = Talk(link, place.folder, command, name=Path(model.path).name)
         try:
-            runner = ModelRunner(talk, place, link, surround, remedy=feed.remedy)
+            runner = ModelRunner(talk, place, link, surround, remedy=inputs.remedy)
             yield runner
         finally:
             talk.close()
@@ -277,18 +267,18 @@ def name_beside(external: Sequence[str], suffix: str) -> str:
     return f"{MODEL_FOLDER}/{name}{suffix}"
 
 
-def _lay_out(model: Model, schema: Schema, feed: Feed, setup: Setup, place: Place) -> None:
+def _lay_out(model: Model, schema: Schema, inputs: ModelInputs, setup: Setup, place: Place) -> None:
     model_name = name_beside(schema.external, Path(model.path).suffix)
     with tempfile.TemporaryDirectory(prefix="devperf-") as folder:
         scratch = Path(folder)
         files = {RUNNER: setup.runner, LIBRARY: setup.library, model_name: Path(model.path)}
         for name, path in weights_beside(model.path, schema.external).items():
             files[f"{MODEL_FOLDER}/{name}"] = path
-        for index, array in enumerate(feed.arrays.values()):
+        for index, array in enumerate(inputs.arrays.values()):
             files[f"input{index}.raw"] = scratch / f"input{index}.raw"
             files[f"input{index}.raw"].write_bytes(raw_bytes(array))
         files[MANIFEST] = scratch / MANIFEST
-        files[MANIFEST].write_text(format_manifest(model, feed.arrays, model_name=model_name), encoding="utf-8")
+        files[MANIFEST].write_text(format_manifest(model, inputs.arrays, model_name=model_name), encoding="utf-8")
         place.put(files)
 
 

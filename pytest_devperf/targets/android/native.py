@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.model_file.onnx import model_sha256
+from pytest_devperf.model_file.content import model_sha256
 from pytest_devperf.targets.android.link import Link
 from pytest_devperf.targets.android.place import Place
 from pytest_devperf.targets.android.setup import elf_abi, setup_folder, unwritable

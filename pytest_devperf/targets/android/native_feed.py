@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError
+from pytest_devperf.model_file.content import model_sha256
 from pytest_devperf.model_file.executorch import backends_of, read_executorch
 from pytest_devperf.model_file.litert import read_litert
-from pytest_devperf.model_file.method import Fed, Method, feed_methods
-from pytest_devperf.model_file.onnx import model_sha256
+from pytest_devperf.model_file.method import Method, ModelMethods, prepare_methods
 from pytest_devperf.targets.android.native import TOOLS, Tool
-from pytest_devperf.targets.protocol import Survey
+from pytest_devperf.targets.survey import Survey, survey_of
 
 CPU = "CPU"
 """Where benchmark_model runs a model unless an option names a delegate."""
@@ -68,26 +68,23 @@ def survey_native(model: Model, tool: Tool) -> Survey:
     Raises:
         CaseError: The file is no such model, or an option or input is wrong.
     """
-    fed = feed_native(model, tool)
-    return Survey(
-        methods=fed.ready,
-        skipped=fed.skipped,
-        wanting=fed.wanting,
-        inputs=fed.described(),
+    methods = prepare_native(model, tool)
+    return survey_of(
+        methods,
         model_sha256=model_sha256(model.path),
-        env={"ep": provider_words(model, fed, tool), "sdk": tool.sdk},
+        env={"ep": provider_words(model, methods, tool), "sdk": tool.sdk},
     )
 
 
-def provider_words(model: Model, fed: Fed, tool: Tool) -> str:
+def provider_words(model: Model, methods: ModelMethods, tool: Tool) -> str:
     """Name what a model runs on: backends it was lowered to, or delegates that an option asks for."""
     if tool.name == "executor_runner":
-        return backends_of(fed.methods)
+        return backends_of(methods.methods)
     asked = [name[4:] for name, value in model.session_options.items() if name.startswith("use_") and value]
     return ",".join(asked) or CPU
 
 
-def feed_native(model: Model, tool: Tool) -> Fed:
+def prepare_native(model: Model, tool: Tool) -> ModelMethods:
     """Make the inputs of each method, or say why the tool cannot run it: it never runs with others than are recorded.
 
     Raises:
@@ -97,12 +94,12 @@ def feed_native(model: Model, tool: Tool) -> Fed:
         raise CaseError(f"{Path(model.path).name}: {tool.name} takes no providers", "leave providers= out")
     options_of(model, tool)
     limit = _limit_litert if tool.name == "benchmark_model" else _limit_executorch
-    methods = READERS[tool.name](model.path)
-    fed = feed_methods(tuple(replace(each, reason=each.reason or limit(each, tool)) for each in methods), model)
-    fed.find(model)
+    found = READERS[tool.name](model.path)
+    methods = prepare_methods(tuple(replace(each, reason=each.reason or limit(each, tool)) for each in found), model)
+    methods.find(model)
     if tool.name == "executor_runner" and "inputs" not in tool.flags:
-        return _all_ones(fed, model, tool)
-    return fed
+        return _all_ones(methods, model, tool)
+    return methods
 
 
 def _limit_litert(method: Method, tool: Tool) -> str | None:
@@ -110,10 +107,10 @@ def _limit_litert(method: Method, tool: Tool) -> str | None:
         return "this benchmark_model cannot choose a signature; set up a newer one"
     if method.inputs and "input_layer_value_files" not in tool.flags:
         return "this benchmark_model feeds random numbers of its own; set up a newer one"
-    for slot in method.inputs:
-        if slot.dtype == "string" or slot.shape == ():
-            kind = "text" if slot.dtype == "string" else "single number"
-            return f"input {slot.name!r} is a {kind}, which benchmark_model cannot be given"
+    for spec in method.inputs:
+        if spec.dtype == "string" or spec.shape == ():
+            kind = "text" if spec.dtype == "string" else "single number"
+            return f"input {spec.name!r} is a {kind}, which benchmark_model cannot be given"
     return None
 
 
@@ -123,17 +120,17 @@ def _limit_executorch(method: Method, tool: Tool) -> str | None:
     return None
 
 
-def _all_ones(fed: Fed, model: Model, tool: Tool) -> Fed:
+def _all_ones(methods: ModelMethods, model: Model, tool: Tool) -> ModelMethods:
     """Say what a runner without `--inputs` feeds: ones."""
     import numpy as np
 
     if model.inputs:
         raise CaseError(f"this {tool.name} takes no inputs, it feeds ones", "leave inputs= out, or set up a newer one")
-    feeds = {
-        name: replace(feed, arrays={key: np.ones_like(array) for key, array in feed.arrays.items()})
-        for name, feed in fed.feeds.items()
+    ones = {
+        name: replace(inputs, arrays={key: np.ones_like(array) for key, array in inputs.arrays.items()})
+        for name, inputs in methods.inputs.items()
     }
-    return replace(fed, feeds=feeds)
+    return replace(methods, inputs=ones)
 
 
 def options_of(model: Model, tool: Tool) -> dict[str, str]:

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Command, Model
-from pytest_devperf.model_file.inputs import ITEM_BYTES, Feed
+from pytest_devperf.model_file.inputs import ITEM_BYTES, ModelInputs
 from pytest_devperf.model_file.method import Method
-from pytest_devperf.model_file.onnx import Slot
+from pytest_devperf.model_file.tensor import TensorSpec
 from pytest_devperf.targets.android.command import CommandRunner
 from pytest_devperf.targets.android.extremes import Surround
 from pytest_devperf.targets.android.link import Link
 from pytest_devperf.targets.android.manifest import raw_bytes
 from pytest_devperf.targets.android.native import Tool
-from pytest_devperf.targets.android.native_feed import feed_native, options_of
+from pytest_devperf.targets.android.native_feed import options_of, prepare_native
 from pytest_devperf.targets.android.place import Place
 from pytest_devperf.targets.android.setup import RUNNER
 from pytest_devperf.targets.protocol import Memory
@@ -105,61 +105,61 @@ class NativeRunner(CommandRunner):
         """Fetch the outputs of the last iteration by name; nothing where the tool writes none."""
         if not self._ran:
             self.run(1, 1)
-        slots = self._job.method.outputs
+        specs = self._job.method.outputs
         if f"--output_file={OUTPUTS}" in self._job.argv:
-            names = {slot: f"{OUTPUTS}-{index}.bin" for index, slot in enumerate(slots) if slot.shape is not None}
-            return {slot.name: as_array(slot, self._place.read(name)) for slot, name in names.items()}
+            names = {spec: f"{OUTPUTS}-{index}.bin" for index, spec in enumerate(specs) if spec.shape is not None}
+            return {spec.name: as_array(spec, self._place.read(name)) for spec, name in names.items()}
         if f"--output_filepath={OUTPUTS}" in self._job.argv:
-            return split_outputs(slots, self._place.read(OUTPUTS))
+            return split_outputs(specs, self._place.read(OUTPUTS))
         return {}
 
 
-def as_array(slot: Slot, raw: bytes) -> np.ndarray[Any, Any]:
+def as_array(spec: TensorSpec, raw: bytes) -> np.ndarray[Any, Any]:
     """Give an output its type and shape; one open dimension follows from the size, with more of them it stays flat."""
     import numpy as np
 
-    known = slot.dtype in ITEM_BYTES and slot.dtype != "string"
-    flat: np.ndarray[Any, Any] = np.frombuffer(raw, dtype=slot.dtype if known else "uint8").copy()
-    shape = [size if isinstance(size, int) else -1 for size in slot.shape or ()]
+    known = spec.dtype in ITEM_BYTES and spec.dtype != "string"
+    flat: np.ndarray[Any, Any] = np.frombuffer(raw, dtype=spec.dtype if known else "uint8").copy()
+    shape = [size if isinstance(size, int) else -1 for size in spec.shape or ()]
     try:
         return flat.reshape(shape)
     except ValueError:  # several open dimensions, or other sizes than the file's
         return flat
 
 
-def split_outputs(slots: Sequence[Slot], raw: bytes) -> dict[str, np.ndarray[Any, Any]]:
+def split_outputs(specs: Sequence[TensorSpec], raw: bytes) -> dict[str, np.ndarray[Any, Any]]:
     """Part outputs that were written one behind the other; empty where their sizes do not add up to the file's."""
-    if len(slots) == 1:
-        return {slots[0].name: as_array(slots[0], raw)}
-    sizes = [_bytes_of(slot) for slot in slots]
+    if len(specs) == 1:
+        return {specs[0].name: as_array(specs[0], raw)}
+    sizes = [_bytes_of(spec) for spec in specs]
     if None in sizes or sum(size or 0 for size in sizes) != len(raw):
         return {}
     arrays, at = {}, 0
-    for slot, size in zip(slots, sizes, strict=True):
-        arrays[slot.name] = as_array(slot, raw[at : at + (size or 0)])
+    for spec, size in zip(specs, sizes, strict=True):
+        arrays[spec.name] = as_array(spec, raw[at : at + (size or 0)])
         at += size or 0
     return arrays
 
 
-def _bytes_of(slot: Slot) -> int | None:
-    size = ITEM_BYTES.get(slot.dtype)
-    for each in slot.shape or ():
+def _bytes_of(spec: TensorSpec) -> int | None:
+    size = ITEM_BYTES.get(spec.dtype)
+    for each in spec.shape or ():
         size = None if size is None or not isinstance(each, int) else size * each
     return size
 
 
-def format_argv(model: Model, tool: Tool, method: Method, feed: Feed, *, several: bool) -> tuple[str, ...]:
+def format_argv(model: Model, tool: Tool, method: Method, inputs: ModelInputs, *, several: bool) -> tuple[str, ...]:
     """Write a tool's command line.
 
     Args:
         model: The model; its file lies beside the tool as `model` with its suffix.
         tool: The tool.
         method: The method.
-        feed: Its inputs, which lie there as `input0.raw`, ….
+        inputs: Its inputs, which lie there as `input0.raw`, ….
         several: Whether the file has more methods than this.
     """
     file = f"model{Path(model.path).suffix}"
-    words = _litert(file, method, feed) if tool.name == "benchmark_model" else _executorch(file, tool, method, feed)
+    words = _litert(file, method, inputs) if tool.name == "benchmark_model" else _executorch(file, tool, method, inputs)
     if several and "signature_to_run_for" in tool.flags:
         words.append(f"--signature_to_run_for={method.name}")
     if "output_filepath" in tool.flags:
@@ -168,7 +168,7 @@ def format_argv(model: Model, tool: Tool, method: Method, feed: Feed, *, several
     return (tool.name, *words)
 
 
-def _litert(file: str, method: Method, feed: Feed) -> list[str]:
+def _litert(file: str, method: Method, inputs: ModelInputs) -> list[str]:
     # By default it goes on for a second and half a one of warm-up, whatever the numbers of runs.
     words = [
         f"--graph={file}",
@@ -179,10 +179,10 @@ def _litert(file: str, method: Method, feed: Feed) -> list[str]:
     ]
     if not method.inputs:
         return words
-    names = [slot.name for slot in method.inputs]
+    names = [spec.name for spec in method.inputs]
     if set("".join(names)) & set(SEPARATORS):
         names = [f"input{index}" for index in range(len(names))]
-    shapes = [",".join(map(str, feed.arrays[slot.name].shape)) for slot in method.inputs]
+    shapes = [",".join(map(str, inputs.arrays[spec.name].shape)) for spec in method.inputs]
     files = [f"{name}:input{index}.raw" for index, name in enumerate(names)]
     return [
         *words,
@@ -192,10 +192,10 @@ def _litert(file: str, method: Method, feed: Feed) -> list[str]:
     ]
 
 
-def _executorch(file: str, tool: Tool, method: Method, feed: Feed) -> list[str]:
+def _executorch(file: str, tool: Tool, method: Method, inputs: ModelInputs) -> list[str]:
     wishes = {
         "method_name": method.name,
-        "inputs": ",".join(f"input{index}.raw" for index in range(len(feed.arrays))),
+        "inputs": ",".join(f"input{index}.raw" for index in range(len(inputs.arrays))),
         "output_file": OUTPUTS,
         "print_output": "none",
     }
@@ -230,13 +230,13 @@ def start_native(
         Unsupported: The tool cannot run the method.
         TargetError: The phone went away, or is full.
     """
-    fed = feed_native(model, tool)
-    method, feed = fed.chosen(model)
-    argv = format_argv(model, tool, method, feed, several=len(fed.methods) > 1)
+    methods = prepare_native(model, tool)
+    method, inputs = methods.select(model)
+    argv = format_argv(model, tool, method, inputs, several=len(methods.methods) > 1)
     place = Place(link)
     place.open()
     try:
-        _lay_out(model, tool, feed, place, runner)
+        _lay_out(model, tool, inputs, place, runner)
         yield NativeRunner(
             Job(tool=tool, method=method, argv=argv),
             place,
@@ -250,12 +250,12 @@ def start_native(
         place.close()
 
 
-def _lay_out(model: Model, tool: Tool, feed: Feed, place: Place, runner: Path | None) -> None:
+def _lay_out(model: Model, tool: Tool, inputs: ModelInputs, place: Place, runner: Path | None) -> None:
     files = {tool.name: tool.path, f"model{Path(model.path).suffix}": Path(model.path)}
     if runner is not None:
         files[RUNNER] = runner
     with tempfile.TemporaryDirectory(prefix="devperf-") as scratch:
-        for index, array in enumerate(feed.arrays.values()):
+        for index, array in enumerate(inputs.arrays.values()):
             name = f"input{index}.raw"
             files[name] = Path(scratch, name)
             files[name].write_bytes(raw_bytes(array))

@@ -27,7 +27,8 @@ from pytest_devperf.targets.android.sensors import PhoneSensors
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.cpus import parse_cpus
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.protocol import Clock, Runner, Survey
+from pytest_devperf.targets.protocol import Clock, Runner
+from pytest_devperf.targets.survey import Survey
 
 if TYPE_CHECKING:
     from pytest_devperf.targets.app.wire import CaseReport, Task

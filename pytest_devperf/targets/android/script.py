@@ -12,7 +12,7 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.metric import is_duration_ns
 from pytest_devperf.targets.android.extremes import Extremes
 from pytest_devperf.targets.android.setup import RUNNER
-from pytest_devperf.targets.pushed import pushed_name
+from pytest_devperf.targets.program import fill_placeholders, pushed_name, variables_of
 from pytest_devperf.untrusted import parse_json
 
 OUT, ERR, SAMPLED = ".devperf-out", ".devperf-err", ".devperf-sampled"
@@ -59,19 +59,13 @@ def format_program(command: Command, *, iterations: int, warmup: int, process: i
     """
     name = pushed_name(command)
     program = f"$DEVPERF_HERE/{quote(name)}" if name is not None else quote(_sound(command.argv[0]))
-    told = {
-        "DEVPERF_ITERATIONS": str(iterations),
-        "DEVPERF_WARMUP": str(warmup),
-        "DEVPERF_PROCESS": str(process),
-        **command.environment,
-    }
-    for variable in told:
+    variables = {**variables_of(iterations=iterations, warmup=warmup, process=process), **command.environment}
+    for variable in variables:
         if not NO_NAME.fullmatch(variable):
             raise CaseError(f"{variable!r} is no name of an environment variable", "use letters, digits and _")
-    settings = " ".join(quote(_sound(f"{key}={value}")) for key, value in told.items())
+    settings = " ".join(quote(_sound(f"{key}={value}")) for key, value in variables.items())
     arguments = " ".join(
-        quote(_sound(each.replace("{iterations}", str(iterations)).replace("{warmup}", str(warmup))))
-        for each in command.argv[1:]
+        quote(_sound(fill_placeholders(each, iterations=iterations, warmup=warmup))) for each in command.argv[1:]
     )
     return (
         f'env LD_LIBRARY_PATH="$DEVPERF_HERE${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}" {settings} {program} {arguments}'

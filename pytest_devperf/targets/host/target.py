@@ -11,7 +11,8 @@ from pytest_devperf.errors import Unsupported
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
 from pytest_devperf.targets.host.meter import ANCHOR_IDENTITY
-from pytest_devperf.targets.protocol import Clock, Runner, Survey
+from pytest_devperf.targets.protocol import Clock, Runner
+from pytest_devperf.targets.survey import Survey
 
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.

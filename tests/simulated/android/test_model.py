@@ -16,7 +16,7 @@ from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, TargetError
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import StartPlan
-from pytest_devperf.model_file.inputs import make_feed
+from pytest_devperf.model_file.inputs import make_inputs
 from pytest_devperf.model_file.onnx import read_schema
 from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
 from pytest_devperf.targets.android.model import ModelRunner
@@ -57,7 +57,7 @@ def leftovers(target: AndroidTarget) -> str:
 def test_outputs_equal_those_of_this_machines_runtime(target: AndroidTarget, model: Model) -> None:
     import onnxruntime
 
-    feed = make_feed(read_schema(model.path).inputs, model.dims, None)
+    feed = make_inputs(read_schema(model.path).inputs, model.dims, None)
     z, k = onnxruntime.InferenceSession(model.path).run(None, dict(feed.arrays))
 
     with target.start(model, 0) as runner:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError
+from pytest_devperf.model_file.content import model_sha256
 from pytest_devperf.model_file.executorch import ELEMENT_TYPES, backends_of, read_executorch
-from pytest_devperf.model_file.inputs import Feed
-from pytest_devperf.model_file.method import Fed, Method, feed_methods
-from pytest_devperf.model_file.onnx import model_sha256
+from pytest_devperf.model_file.inputs import ModelInputs
+from pytest_devperf.model_file.method import Method, ModelMethods, prepare_methods
 from pytest_devperf.targets.host.models.executorch_build import build, find_wheel
 from pytest_devperf.targets.host.models.runtime import LoadedModel, PreparedModel
-from pytest_devperf.targets.protocol import Survey
+from pytest_devperf.targets.survey import Survey, survey_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,32 +29,28 @@ MOST_DIMENSIONS = 16
 
 
 def survey(model: Model) -> Survey:
-    """Read methods and inputs from the file; nothing is loaded for it.
+    """Read methods and inputs from the file; nothing is loaded for this.
 
     Raises:
         Unsupported: ExecuTorch's libraries are not installed.
         CaseError: The file is no ExecuTorch program, or an option or input is wrong.
     """
-    fed = _fed(model)
-    return Survey(
-        methods=fed.ready,
-        skipped=fed.skipped,
-        wanting=fed.wanting,
-        inputs=fed.described(),
+    methods = _prepared(model)
+    return survey_of(
+        methods,
         model_sha256=model_sha256(model.path),
-        env={"ep": backends_of(fed.methods), "sdk": f"executorch {find_wheel().version}"},
+        env={"ep": backends_of(methods.methods), "sdk": f"executorch {find_wheel().version}"},
     )
 
 
 def prepare(model: Model) -> PreparedModel:
-    """Check the program, make its inputs, compile what calls the runtime, and say how it is loaded and bound.
+    """Check the program, make its inputs, compile what calls the runtime, and return how it is loaded and bound.
 
     Raises:
-        Unsupported: Libraries or compiler are missing, or the program cannot be fed.
+        Unsupported: Libraries or compiler are missing, or the program has no inputs that can be made.
         CaseError: As for `survey`.
     """
-    fed = _fed(model)
-    method, feed = fed.chosen(model)
+    method, inputs = _prepared(model).select(model)
     library = _library(str(build()))
     env = {"ep": backends_of((method,)), "sdk": f"executorch {find_wheel().version}"}
 
@@ -62,17 +58,17 @@ def prepare(model: Model) -> PreparedModel:
         return _Program(library, model.path, method)
 
     def bind(program: _Program) -> LoadedModel:
-        program.set_inputs(feed)
+        program.set_inputs(inputs)
         return LoadedModel(function=program.execute, args=(), outputs=program.outputs, env=env)
 
-    return PreparedModel(load=load, bind=bind, remedy=feed.remedy)
+    return PreparedModel(load=load, bind=bind, remedy=inputs.remedy)
 
 
 class _Program:
     """A loaded method of a program.
 
-    An execution hands the inputs over first: the runtime may use their memory for what comes later, so that
-    they have to be given each time, by any application.
+    An execution passes the inputs first: the runtime may reuse their memory, so every application has to
+    pass them each time.
     """
 
     def __init__(self, library: ctypes.CDLL, path: str, method: Method) -> None:
@@ -88,9 +84,9 @@ class _Program:
         self._kept: tuple[Any, ...] = ()
         weakref.finalize(self, library.devperf_drop, self._handle)
 
-    def set_inputs(self, feed: Feed) -> None:
-        """Tell where the inputs lie."""
-        arrays = [feed.arrays[slot.name] for slot in self._method.inputs]
+    def set_inputs(self, inputs: ModelInputs) -> None:
+        """Pass the addresses of the inputs to the runtime."""
+        arrays = [inputs.arrays[spec.name] for spec in self._method.inputs]
         for array in arrays:
             sizes = (ctypes.c_int32 * max(1, array.ndim))(*array.shape)
             data = ctypes.c_void_p(array.ctypes.data)
@@ -109,7 +105,7 @@ class _Program:
 
     def outputs(self) -> Mapping[str, np.ndarray[Any, Any]]:
         """Copy the latest outputs out, by name; those that are no tensors are left out."""
-        arrays = {slot.name: self._output(index) for index, slot in enumerate(self._method.outputs)}
+        arrays = {spec.name: self._output(index) for index, spec in enumerate(self._method.outputs)}
         return {name: array for name, array in arrays.items() if array is not None}
 
     def _output(self, index: int) -> np.ndarray[Any, Any] | None:
@@ -136,13 +132,13 @@ def _library(path: str) -> ctypes.CDLL:
     return library
 
 
-def _fed(model: Model) -> Fed:
+def _prepared(model: Model) -> ModelMethods:
     name = Path(model.path).name
     find_wheel()
     if model.providers:
         raise CaseError(f"{name}: ExecuTorch takes no providers", "its backends are chosen when it is exported")
     if model.session_options:
         raise CaseError(f"{name}: ExecuTorch takes no session options", "leave session_options= out")
-    fed = feed_methods(read_executorch(model.path), model)
-    fed.find(model)
-    return fed
+    methods = prepare_methods(read_executorch(model.path), model)
+    methods.find(model)
+    return methods

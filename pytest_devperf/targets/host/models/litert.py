@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.model_file.inputs import Feed
+from pytest_devperf.model_file.content import model_sha256
+from pytest_devperf.model_file.inputs import ModelInputs
 from pytest_devperf.model_file.litert import read_litert
-from pytest_devperf.model_file.method import Fed, Method, feed_methods
-from pytest_devperf.model_file.onnx import Slot, model_sha256
+from pytest_devperf.model_file.method import Method, ModelMethods, prepare_methods
+from pytest_devperf.model_file.tensor import TensorSpec
 from pytest_devperf.targets.host.models.runtime import LoadedModel, PreparedModel
-from pytest_devperf.targets.protocol import Survey
+from pytest_devperf.targets.survey import Survey, survey_of
 
 if TYPE_CHECKING:
     import numpy as np
 
 CPU = "XNNPACK"
-"""What the interpreter runs on where no delegate is named: its CPU kernels, XNNPACK's first."""
+"""What the interpreter runs on if no delegate is named: its CPU kernels, XNNPACK's first."""
 
 OPTIONS = ("num_threads",)
 """Options of the interpreter that `session_options` may name."""
@@ -29,44 +30,41 @@ INSTALL = "pip install 'pytest-devperf[litert]'"
 
 
 def survey(model: Model) -> Survey:
-    """Read methods and inputs from the file; the runtime loads nothing for it.
+    """Read methods and inputs from the file; the runtime loads nothing for this.
 
     Raises:
         Unsupported: ai-edge-litert is not installed.
         CaseError: The file is no LiteRT model, or an option, dimension or input is wrong.
     """
     _runtime()
-    fed = _fed(model)
-    return Survey(
-        methods=fed.ready,
-        skipped=fed.skipped,
-        wanting=fed.wanting,
-        inputs=fed.described(),
+    methods = _prepared(model)
+    return survey_of(
+        methods,
         model_sha256=model_sha256(model.path),
         env=_env(),
     )
 
 
 def prepare(model: Model) -> PreparedModel:
-    """Check the model, make its inputs, and say how it is loaded and bound.
+    """Check the model, make its inputs, and return how it is loaded and bound.
 
     Raises:
-        Unsupported: ai-edge-litert is not installed, or the model cannot be fed.
+        Unsupported: ai-edge-litert is not installed, or the model has no inputs that can be made.
         CaseError: As for `survey`.
     """
     _runtime()
-    method, feed = _fed(model).chosen(model)
+    method, inputs = _prepared(model).select(model)
 
     def load() -> _Subgraph:
         subgraph = _Subgraph(_interpreter(model), method)
-        subgraph.allocate(feed)
+        subgraph.allocate(inputs)
         return subgraph
 
     def bind(subgraph: _Subgraph) -> LoadedModel:
-        subgraph.set_inputs(feed)
+        subgraph.set_inputs(inputs)
         return LoadedModel(function=subgraph.invoke, args=(), outputs=subgraph.outputs, env=_env())
 
-    return PreparedModel(load=load, bind=bind, remedy=feed.remedy)
+    return PreparedModel(load=load, bind=bind, remedy=inputs.remedy)
 
 
 class _Subgraph:
@@ -85,13 +83,13 @@ class _Subgraph:
             inner, place = self._inner, method.place
             self.invoke = lambda: inner.Invoke(place)
 
-    def allocate(self, feed: Feed) -> None:
+    def allocate(self, inputs: ModelInputs) -> None:
         """Give every input its size, and all tensors their memory."""
         import numpy as np
 
-        for slot, place in self._slots():
-            shape = feed.arrays[slot.name].shape
-            if slot.shape == shape:
+        for spec, place in self._specs():
+            shape = inputs.arrays[spec.name].shape
+            if spec.shape == shape:
                 continue
             if self._method.place == 0:
                 self._inner.resize_tensor_input(place, shape, strict=True)
@@ -99,17 +97,17 @@ class _Subgraph:
                 self._inner.ResizeInputTensor(place, np.array(shape, dtype=np.int32), True, *self._last)  # noqa: FBT003
         self._call("allocate_tensors", "AllocateTensors")
 
-    def set_inputs(self, feed: Feed) -> None:
+    def set_inputs(self, inputs: ModelInputs) -> None:
         """Copy the inputs in."""
-        for slot, place in self._slots():
-            self._call("set_tensor", "SetTensor", place, feed.arrays[slot.name])
+        for spec, place in self._specs():
+            self._call("set_tensor", "SetTensor", place, inputs.arrays[spec.name])
 
     def outputs(self) -> Mapping[str, np.ndarray[Any, Any]]:
         """Copy the latest outputs out, by name."""
-        slots = zip(self._method.outputs, self._method.output_places, strict=True)
-        return {slot.name: self._call("get_tensor", "GetTensor", place) for slot, place in slots}
+        specs = zip(self._method.outputs, self._method.output_places, strict=True)
+        return {spec.name: self._call("get_tensor", "GetTensor", place) for spec, place in specs}
 
-    def _slots(self) -> Iterator[tuple[Slot, int]]:
+    def _specs(self) -> Iterator[tuple[TensorSpec, int]]:
         return zip(self._method.inputs, self._method.input_places, strict=True)
 
     def _call(self, public: str, inner: str, *args: Any) -> Any:  # noqa: ANN401 - handed through
@@ -141,13 +139,13 @@ def _interpreter(model: Model) -> Any:  # noqa: ANN401 - an Interpreter
         raise CaseError(f"{model.path} cannot be loaded: {str(error).splitlines()[0]}", "export it again") from error
 
 
-def _fed(model: Model) -> Fed:
+def _prepared(model: Model) -> ModelMethods:
     name = Path(model.path).name
     if model.providers:
         raise CaseError(f"{name}: LiteRT takes no providers", "leave providers= out")
     for option in model.session_options:
         if option not in OPTIONS:
             raise CaseError(f"LiteRT's interpreter has no option {option!r}", f"there are {', '.join(OPTIONS)}")
-    fed = feed_methods(read_litert(model.path), model)
-    fed.find(model)
-    return fed
+    methods = prepare_methods(read_litert(model.path), model)
+    methods.find(model)
+    return methods

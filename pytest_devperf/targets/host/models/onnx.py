@@ -8,22 +8,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_devperf.case.fingerprint import describe_inputs
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.model_file.inputs import ITEM_BYTES, Feed, make_feed, pinned_shape
-from pytest_devperf.model_file.onnx import Schema, Slot, model_sha256, read_schema
+from pytest_devperf.model_file.content import model_sha256
+from pytest_devperf.model_file.inputs import ITEM_BYTES, ModelInputs, pinned_shape
+from pytest_devperf.model_file.method import ModelMethods
+from pytest_devperf.model_file.onnx import Schema, prepare_onnx
+from pytest_devperf.model_file.tensor import TensorSpec
 from pytest_devperf.targets.host.models.runtime import LoadedModel, PreparedModel
-from pytest_devperf.targets.protocol import Survey
+from pytest_devperf.targets.survey import Survey, survey_of
 
 if TYPE_CHECKING:
     import numpy as np
 
-METHOD = "forward"
-"""The one entry an ONNX model has."""
-
 CPU = "CPUExecutionProvider"
-"""The provider that is always there and takes whatever the others leave."""
+"""The provider that is always there and takes the nodes that no other takes."""
 
 REMOTE = "AzureExecutionProvider"
 """Part of every wheel; takes no nodes but those that call a server."""
@@ -51,34 +50,31 @@ def runtime() -> Any:  # noqa: ANN401 - the module itself, which ships no types
 
 
 def survey(model: Model) -> Survey:
-    """Read the model's own schema and check everything that was given, without loading it."""
+    """Read the model's schema and check everything that was given, without loading the model."""
     ort = runtime()
-    schema, feed = _checked(model, ort)
-    return Survey(
-        methods=(METHOD,) if feed.is_ready else (),
-        skipped={} if feed.reason is None else {METHOD: feed.reason},
-        wanting={} if feed.wants is None else {METHOD: feed.wants},
-        inputs=describe_inputs(feed.arrays),
+    schema, methods = _prepared(model, ort)
+    return survey_of(
+        methods,
         model_sha256=_sha256(model.path, schema.external, _stamp(model.path, schema.external)),
         env=({} if _placement_open(model, ort) else {"ep": CPU}) | {"sdk": f"onnxruntime {ort.__version__}"},
     )
 
 
 def prepare(model: Model) -> PreparedModel:
-    """Check the model, make its inputs, and say how it is loaded and bound.
+    """Check the model, make its inputs, and return how it is loaded and bound.
 
     Raises:
-        Unsupported: onnxruntime is not installed, or the model cannot be fed.
+        Unsupported: onnxruntime is not installed, or no inputs can be made.
         CaseError: An option, provider, dimension or input is wrong, or a dimension is open.
     """
     ort = runtime()
-    schema, feed = _checked(model, ort)
-    feed.require(model.path)
+    schema, methods = _prepared(model, ort)
+    _, inputs = methods.select(model)
     options = _session_options(model, ort)
     if _placement_open(model, ort):
         options.add_session_config_entry(RECORD_PLACEMENT, "1")
-    bindable = all(slot.dtype in ITEM_BYTES and slot.dtype != "string" for slot in (*schema.inputs, *schema.outputs))
-    values = {} if not bindable else {name: _ort_value(ort, array) for name, array in feed.arrays.items()}
+    bindable = all(spec.dtype in ITEM_BYTES and spec.dtype != "string" for spec in (*schema.inputs, *schema.outputs))
+    values = {} if not bindable else {name: _ort_value(ort, array) for name, array in inputs.arrays.items()}
 
     def load() -> Any:  # noqa: ANN401 - an InferenceSession, which ships no types
         return ort.InferenceSession(
@@ -93,25 +89,18 @@ def prepare(model: Model) -> PreparedModel:
     def bind(session: Any) -> LoadedModel:  # noqa: ANN401 - an InferenceSession
         env = {"ep": _placement(session, model), "sdk": f"onnxruntime {ort.__version__}"}
         bound = None if not bindable else _bind(ort, session, values, _fixed_outputs(schema, model.dims), env)
-        return bound or _bind_plain(session, feed, env)
+        return bound or _bind_plain(session, inputs, env)
 
-    return PreparedModel(load=load, bind=bind, remedy=feed.remedy)
+    return PreparedModel(load=load, bind=bind, remedy=inputs.remedy)
 
 
-def _checked(model: Model, ort: Any) -> tuple[Schema, Feed]:  # noqa: ANN401 - the runtime's module
-    if model.method != METHOD:
-        raise CaseError(
-            f"{Path(model.path).name} has no method {model.method!r}", f"an ONNX model has {METHOD!r} alone"
-        )
+def _prepared(model: Model, ort: Any) -> tuple[Schema, ModelMethods]:  # noqa: ANN401 - the runtime's module
     there = ort.get_available_providers()
     for provider in model.providers or ():
         if provider not in there:
             raise CaseError(f"onnxruntime here has no {provider}", f"there are {', '.join(there)}")
-    if model.provider_options is not None and len(model.provider_options) != len(model.providers or ()):
-        raise CaseError("provider_options need one mapping per provider", f"providers are {model.providers}")
     _session_options(model, ort)
-    schema = read_schema(model.path)
-    return schema, make_feed(schema.inputs, model.dims, model.inputs)
+    return prepare_onnx(model)
 
 
 def _session_options(model: Model, ort: Any) -> Any:  # noqa: ANN401 - the runtime's module, its SessionOptions
@@ -135,7 +124,7 @@ def _session_options(model: Model, ort: Any) -> Any:  # noqa: ANN401 - the runti
 
 
 def _placement_open(model: Model, ort: Any) -> bool:  # noqa: ANN401 - the runtime's module
-    """Tell whether nodes may land on another provider than the CPU's."""
+    """Check whether nodes may be placed on another provider than the CPU's."""
     asked = ort.get_available_providers() if model.providers is None else model.providers
     return bool(set(asked) - {CPU, REMOTE}) or (model.providers is not None and REMOTE in model.providers)
 
@@ -143,7 +132,7 @@ def _placement_open(model: Model, ort: Any) -> bool:  # noqa: ANN401 - the runti
 def _placement(session: Any, model: Model) -> str:  # noqa: ANN401 - an InferenceSession
     """Name the providers that really took nodes, in order of preference.
 
-    A runtime that does not tell (before 1.24) gives the session's own list instead.
+    For a runtime that does not report it (before 1.24), this is the session's own list.
     """
     listed: list[str] = session.get_providers()
     taken: set[str] = set()
@@ -165,13 +154,13 @@ def _ort_value(ort: Any, array: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401 - 
 
 
 def _fixed_outputs(schema: Schema, dims: Mapping[str, int]) -> dict[str, tuple[tuple[int, ...], str] | None]:
-    """Name the outputs, each with shape and type where the model fixes them, so that they can be allocated once."""
+    """Name the outputs, each with the shape and type that the model fixes, so that they can be allocated once."""
 
-    def fixed(slot: Slot) -> tuple[tuple[int, ...], str] | None:
-        shape = pinned_shape(slot, dims) if slot.dtype in ITEM_BYTES else None
-        return None if shape is None else (shape, slot.dtype)
+    def fixed(spec: TensorSpec) -> tuple[tuple[int, ...], str] | None:
+        shape = pinned_shape(spec, dims) if spec.dtype in ITEM_BYTES else None
+        return None if shape is None else (shape, spec.dtype)
 
-    return {slot.name: fixed(slot) for slot in schema.outputs}
+    return {spec.name: fixed(spec) for spec in schema.outputs}
 
 
 def _bind(
@@ -183,8 +172,8 @@ def _bind(
 ) -> LoadedModel | None:
     """Bind inputs and outputs, so that an execution is the runtime's work alone.
 
-    Outputs without a fixed shape are left to the runtime to allocate. None where the runtime does not run
-    it so: it holds bound outputs to their declared shapes, and exporters declare wrong ones.
+    The runtime itself allocates outputs without a fixed shape. None if it refuses to run like this: it requires bound
+    outputs to have their declared shapes, and exporters declare wrong ones.
     """
     import numpy as np
 
@@ -210,9 +199,9 @@ def _bind(
     return LoadedModel(function=session.run_with_iobinding, args=(binding,), outputs=latest, env=env)
 
 
-def _bind_plain(session: Any, feed: Feed, env: Mapping[str, str | None]) -> LoadedModel:  # noqa: ANN401 - an InferenceSession
+def _bind_plain(session: Any, inputs: ModelInputs, env: Mapping[str, str | None]) -> LoadedModel:  # noqa: ANN401 - an InferenceSession
     """Run without binding: strings cannot be bound, and a bound sequence grows with every execution."""
-    arrays = dict(feed.arrays)
+    arrays = dict(inputs.arrays)
     names = [output.name for output in session.get_outputs()]
     kept: list[Any] = []
 
@@ -232,7 +221,7 @@ def _copied(output: Any) -> Any:  # noqa: ANN401 - an array, a list of arrays of
 
 
 def _stamp(path: str, external: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    """Tell two states of a model's files apart without reading them."""
+    """Distinguish two states of a model's files without reading them."""
     parts = [Path(path), *(Path(path).parent / name for name in external)]
     return tuple((part.stat().st_mtime_ns, part.stat().st_size) for part in parts if part.exists())
 

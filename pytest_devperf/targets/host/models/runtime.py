@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError
-from pytest_devperf.targets.protocol import Survey
+from pytest_devperf.targets.survey import Survey
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""The files of a program of this machine: where they lie, and what is filled into its arguments."""
+"""The files of a program of this machine: copied into a private folder."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from pathlib import Path
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
-from pytest_devperf.targets.pushed import pushed_files, pushed_name
-
-OUTPUT = "{output}"
-"""Placeholder for a file that the program writes its results to, where it prints them nowhere else."""
+from pytest_devperf.targets.program import pushed_files, pushed_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,18 +23,6 @@ class ProgramFiles:
     """What a user calls it."""
     scratch: str
     """Absolute path of a folder for its results."""
-
-
-def filled(argument: str, *, iterations: int, warmup: int, output: str) -> str:
-    """Fill in how much to do, and the file that results go to; other braces are the program's own.
-
-    >>> filled("--runs={iterations},{x}", iterations=30, warmup=3, output="/tmp/o")
-    '--runs=30,{x}'
-    """
-    words = {"{iterations}": str(iterations), "{warmup}": str(warmup), OUTPUT: output}
-    for placeholder, word in words.items():
-        argument = argument.replace(placeholder, word)
-    return argument
 
 
 def lay_out(command: Command, folder: Path, scratch: Path) -> ProgramFiles:

@@ -12,8 +12,9 @@ from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
 from pytest_devperf.targets.host.memory.program_peak import PeakOfProgram, peak_of_program
 from pytest_devperf.targets.host.meter import Meter, read_children_cpu_ns, time_anchor
-from pytest_devperf.targets.host.program.files import OUTPUT, ProgramFiles, filled, lay_out
+from pytest_devperf.targets.host.program.files import ProgramFiles, lay_out
 from pytest_devperf.targets.process import CompletedProgram, Invocation, run_program
+from pytest_devperf.targets.program import OUTPUT, fill_placeholders, values_of, variables_of
 from pytest_devperf.targets.protocol import Clock, Memory, RoundContext, Runner
 from pytest_devperf.tool.output import Output
 from pytest_devperf.tool.readers import parse_output, reader_of
@@ -24,23 +25,23 @@ class CommandRunner:
 
     loops = False
     load_ns: int | None = None
-    """Cost of bringing its workload up, as the program printed it in its latest run."""
+    """Cost of loading its workload, as the program printed it in its latest run."""
 
-    def __init__(self, command: Command, process: int, place: ProgramFiles, *, clock: Clock) -> None:
+    def __init__(self, command: Command, process: int, files: ProgramFiles, *, clock: Clock) -> None:
         self._command = command
         self._process = process
-        self._place = place
+        self._files = files
         self._clock = clock
         self._meter = Meter(clock.now_ns)
         self._warmup = 0
         self._round_context = RoundContext()
         self._printed = ""
-        self._output = Path(place.scratch) / "output"
+        self._output = Path(files.scratch) / "output"
         if not command.is_timed:
             reader_of(command.read)  # an unknown name is reported before anything runs
 
     def warm_up(self, iterations: int) -> None:
-        """Say how many unrecorded iterations each run does first.
+        """Set how many unrecorded iterations each run does first.
 
         A program that is timed as a whole keeps nothing from one start to the next: one unrecorded start brings its
         files into memory.
@@ -57,65 +58,65 @@ class CommandRunner:
         """
         with self._meter.reading():
             cpu_before = read_children_cpu_ns()
-            printed = self._start(iterations)
+            completed = self._start(iterations)
             cpu_after = read_children_cpu_ns()
-        output = self._read(printed)
-        self._printed = printed.out
+        output = self._read(completed)
+        self._printed = completed.out
         self.load_ns = None if output.load_ns is None else round(output.load_ns)
         self._round_context = replace(
             self._meter.round_context,
             cpu_ns=None if cpu_before is None or cpu_after is None else cpu_after - cpu_before,
             waited_ns=None,  # the thread that was watched only waited for the program
             also=output.series_ns,
-            values=_values(output),
-            left=printed.left,
+            values=values_of(output),
+            left=completed.left,
         )
         # Several benchmarks and no main one: the first stands for the run, all keep their names.
         return output.samples_ns or next(iter(output.series_ns.values()), ())
 
     def anchor(self) -> int | None:
-        """Time the fixed kernel once, in ns, in this process: the same machine."""
+        """Time the anchor kernel once, in ns, in this process: the same machine."""
         return time_anchor(self._clock.now_ns)
 
     def memory(self, iterations: int) -> Memory | None:
-        """Start the program once and take its peak; the baseline is nothing, as it was not there before."""
+        """Start the program once and measure its peak; the baseline is zero, as it did not exist before."""
         with peak_of_program() as peak:
             output = self._read(self._start(iterations, peak))
         peak_bytes = output.peak_bytes if peak.bytes is None else peak.bytes
         return None if peak_bytes is None else Memory(baseline=0, loaded=None, peak=peak_bytes)
 
     def round_context(self) -> RoundContext:
-        """Tell what is known of the latest run: CPU time of the program and its children, further series."""
+        """Return what is known of the latest run: CPU time of the program and its children, further series."""
         return self._round_context
 
     def result(self) -> str:
-        """Hand over what the latest run printed."""
+        """Return what the latest run printed."""
         return self._printed
 
-    def _read(self, printed: CompletedProgram) -> Output:
-        """Read the results from the file for them, from standard output, or from standard error where they are."""
+    def _read(self, completed: CompletedProgram) -> Output:
+        """Read the results from the file for them, from standard output, or else from standard error."""
         command = self._command
         if command.is_timed:
-            return Output(samples_ns=(printed.took_ns,))
-        written = self._written(printed)
+            return Output(samples_ns=(completed.took_ns,))
+        written = self._written(completed)
         try:
-            return parse_output(printed.out if written is None else written, command.read, command.units)
+            return parse_output(completed.out if written is None else written, command.read, command.units)
         except CaseError as error:
-            if written is not None or not printed.err.strip():
-                raise CaseError(f"{self._place.name}: {error.what}", error.next_step) from error
+            if written is not None or not completed.err.strip():
+                raise CaseError(f"{self._files.name}: {error.what}", error.next_step) from error
             failed = error
         try:
-            return parse_output(printed.err, command.read, command.units)
+            return parse_output(completed.err, command.read, command.units)
         except CaseError as error:
-            told = failed if printed.out.strip() else error
-            raise CaseError(f"{self._place.name}: {told.what}", told.next_step) from error
+            shown = failed if completed.out.strip() else error
+            raise CaseError(f"{self._files.name}: {shown.what}", shown.next_step) from error
 
-    def _written(self, printed: CompletedProgram) -> str | None:
-        """Read the file that results go to; None where the program was given none."""
+    def _written(self, completed: CompletedProgram) -> str | None:
+        """Read the file that results go to; None if the program was given none."""
         if not any(OUTPUT in argument for argument in self._command.argv[1:]):
             return None
         if not self._output.is_file():
-            raise CaseError(f"{self._place.name} wrote no file where {OUTPUT} was given", printed.last)
+            raise CaseError(f"{self._files.name} wrote no file where {OUTPUT} was given", completed.last)
         return self._output.read_text(encoding="utf-8", errors="replace")
 
     def _start(self, iterations: int, peak: PeakOfProgram | None = None) -> CompletedProgram:
@@ -124,36 +125,25 @@ class CommandRunner:
         iterations, warmup = (1, 0) if command.is_timed else (iterations, self._warmup)
         self._output.unlink(missing_ok=True)
         arguments = [
-            filled(each, iterations=iterations, warmup=warmup, output=str(self._output)) for each in command.argv[1:]
+            fill_placeholders(each, iterations=iterations, warmup=warmup, output=str(self._output))
+            for each in command.argv[1:]
         ]
-        told = {
-            "DEVPERF_ITERATIONS": str(iterations),
-            "DEVPERF_WARMUP": str(warmup),
-            "DEVPERF_PROCESS": str(self._process),
-        }
-        launch = Invocation(argv=(self._place.program, *arguments), environment={**command.environment, **told})
+        variables = variables_of(iterations=iterations, warmup=warmup, process=self._process)
+        environment = {**command.environment, **variables}
+        invocation = Invocation(argv=(self._files.program, *arguments), environment=environment)
         return run_program(
-            launch if peak is None else peak.around(launch),
-            name=self._place.name,
-            cwd=self._place.cwd,
+            invocation if peak is None else peak.around(invocation),
+            name=self._files.name,
+            cwd=self._files.cwd,
             timeout_s=command.timeout_s,
             now_ns=self._clock.now_ns,
             watch=None if peak is None else peak.watch,
         )
 
 
-def _values(output: Output) -> dict[str, tuple[float, str, str]]:
-    values: dict[str, tuple[float, str, str]] = {
-        name: (value.value, value.unit, value.better) for name, value in output.values.items()
-    }
-    if output.load_ns is not None:
-        values["load"] = (output.load_ns, "ns", "lower")
-    return values
-
-
 @contextmanager
 def start_command(command: Command, process: int, *, clock: Clock) -> Iterator[Runner]:
-    """Lay a program's files out, hand out its runner, clear up.
+    """Lay out a program's files, yield its runner, and remove them.
 
     Raises:
         CaseError: A file or the program is missing, or there is no such reader.

@@ -1,4 +1,4 @@
-"""Where pushed files lie beside the command that they are pushed for, on whatever device it runs."""
+"""What every device passes to a program and takes from its output: files, placeholders, variables, values."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from pathlib import Path, PurePosixPath
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
+from pytest_devperf.tool.output import Output
 
 SHARED = frozenset({"bin", "data", "dev", "etc", "mnt", "proc", "sdcard", "storage", "sys", "system", "vendor"})
 """Folders at the root of a phone: a path below one of them may mean a file of the phone."""
 
+OUTPUT = "{output}"
+"""Placeholder for a file that the program writes its results to, if it prints them nowhere else."""
+
 
 def pushed_files(command: Command) -> dict[str, Path]:
-    """List what is pushed: name in the command's folder -> file of this machine; folders with all that is in them.
+    """List the pushed files: name in the command's folder -> file of this machine; folders with everything in them.
 
     A file has its plain name there. One that was given by a path below the test's folder, `sub/data.txt`, has
     that path too, so that a command may name it as it does on this machine.
@@ -39,6 +43,38 @@ def pushed_files(command: Command) -> dict[str, Path]:
     return files
 
 
+def fill_placeholders(argument: str, *, iterations: int, warmup: int, output: str | None = None) -> str:
+    """Fill in the numbers of iterations, and the file for results if there is one; other braces are the program's own.
+
+    >>> fill_placeholders("--runs={iterations},{x}", iterations=30, warmup=3, output="/tmp/o")
+    '--runs=30,{x}'
+    """
+    words = {"{iterations}": str(iterations), "{warmup}": str(warmup), OUTPUT: output}
+    for placeholder, word in words.items():
+        if word is not None:
+            argument = argument.replace(placeholder, word)
+    return argument
+
+
+def variables_of(*, iterations: int, warmup: int, process: int) -> dict[str, str]:
+    """Return the environment variables that tell a program how much to do."""
+    return {
+        "DEVPERF_ITERATIONS": str(iterations),
+        "DEVPERF_WARMUP": str(warmup),
+        "DEVPERF_PROCESS": str(process),
+    }
+
+
+def values_of(output: Output) -> dict[str, tuple[float, str, str]]:
+    """Collect the values of an output, the load among them: name -> (value, unit, `lower` or `higher`)."""
+    values: dict[str, tuple[float, str, str]] = {
+        name: (value.value, value.unit, value.better) for name, value in output.values.items()
+    }
+    if output.load_ns is not None:
+        values["load"] = (output.load_ns, "ns", "lower")
+    return values
+
+
 def pushed_name(command: Command) -> str | None:
     """Name the pushed file that the command starts; None if it starts none of them."""
     name = Path(command.argv[0]).name
@@ -46,7 +82,7 @@ def pushed_name(command: Command) -> str | None:
 
 
 def name_unpushed(command: Command) -> str:
-    """Say what to do about an argument or variable that names a file of this machine; empty if none does."""
+    """Return what to do about an argument or variable that names a file of this machine; empty if none does."""
     for word in (*command.argv[1:], *command.environment.values()):
         named = Path(word.rpartition("=")[2])
         if named.is_absolute() and named.parts[1:2] and named.parts[1] not in SHARED and named.is_file():
@@ -56,7 +92,7 @@ def name_unpushed(command: Command) -> str:
 
 
 def _files_at(source: Path) -> dict[str, Path]:
-    """List a file as itself, and a folder as what is in it, each by its path below the source."""
+    """List a file as itself, and a folder as its files, each by its path below the source."""
     if source.is_dir():
         walked = os.walk(source, followlinks=True)
         found = (Path(folder, name) for folder, _, names in walked for name in names)
@@ -67,7 +103,7 @@ def _files_at(source: Path) -> dict[str, Path]:
 
 
 def _path_below(folder: str | None, source: Path) -> str:
-    """Give a file's path below the test's folder; its plain name if it lies elsewhere."""
+    """Return a file's path below the test's folder; its plain name if it lies elsewhere."""
     if folder is None or ".." in source.parts or not source.is_relative_to(folder):
         return source.name
     return source.relative_to(folder).as_posix()

@@ -1,7 +1,7 @@
-"""Bursts of a runner, whether it answers at once or is awaited in the event loop that its workload lives in.
+"""Runners whose workload is awaited in a running event loop, beside those that return at once.
 
-Measuring is written once, as coroutines: they suspend only in an awaited runner's bursts, so that with any other
-runner they can be run to their end without a loop.
+Measuring is written once, as coroutines: they suspend only while an awaited runner runs, so that with any other
+runner they complete without an event loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class AwaitedRunner(Protocol):
-    """A runner whose workload is awaited: its bursts are, too."""
+    """A runner whose workload is awaited, and so are its runs."""
 
     load_ns: int | None
 
@@ -27,25 +27,25 @@ class AwaitedRunner(Protocol):
         ...
 
     def anchor(self) -> int | None:
-        """Time the fixed kernel once, in ns."""
+        """Time the anchor kernel once, in ns."""
         ...
 
     async def memory(self, iterations: int) -> Memory | None:
-        """Take sizes in a pass of its own."""
+        """Measure sizes in a pass of its own."""
         ...
 
 
 AnyRunner = Union[Runner, AwaitedRunner]
 
 
-async def burst(runner: AnyRunner, iterations: int, inner_loops: int) -> Sequence[float]:
-    """Run and time a runner, whichever kind it is."""
+async def run_timed(runner: AnyRunner, iterations: int, inner_loops: int) -> Sequence[float]:
+    """Run and time a runner of either kind."""
     given = runner.run(iterations, inner_loops)
     return given if isinstance(given, Sequence) else await given
 
 
 def run_now(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine to its end in which nothing suspends."""
+    """Run a coroutine in which nothing suspends to its end."""
     try:
         coroutine.send(None)
     except StopIteration as ended:

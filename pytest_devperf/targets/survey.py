@@ -1,0 +1,59 @@
+"""What a target finds out about a model before it runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.model_file.method import ModelMethods
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Methods and inputs of a model, and the software that will run it."""
+
+    methods: tuple[str, ...] = ("forward",)
+    """Entries that can be executed."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Entries that cannot, with the reason."""
+    wanting: Mapping[str, str] = field(default_factory=dict)
+    """Entries that need something, with what a test has to pass."""
+    inputs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Per input: `shape`, `dtype`, `sha256`."""
+    model_sha256: str | None = None
+    """Hash of the model's bytes, its external data included."""
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    """`ep` and `sdk` it will run with."""
+
+    def require_method(self) -> None:
+        """Refuse a model of which nothing can be executed.
+
+        Raises:
+            CaseError: The test has to pass something first.
+            Unsupported: Nothing can be executed, whatever the test passes.
+        """
+        if self.methods:
+            return
+        if self.wanting:
+            raise CaseError(_join_reasons(self.wanting))
+        raise Unsupported(_join_reasons(self.skipped) or "the model has no method that can be executed")
+
+
+def survey_of(methods: ModelMethods, *, model_sha256: str, env: Mapping[str, str | None]) -> Survey:
+    """Make the survey of a model from its methods and their inputs."""
+    return Survey(
+        methods=methods.ready,
+        skipped=methods.skipped,
+        wanting=methods.wanting,
+        inputs=methods.describe_inputs(),
+        model_sha256=model_sha256,
+        env=env,
+    )
+
+
+def _join_reasons(reasons: Mapping[str, str]) -> str:
+    """Join reasons; if there are several, the name of its entry precedes each."""
+    if len(reasons) == 1:
+        return next(iter(reasons.values()))
+    return "; ".join(f"{method}: {reason}" for method, reason in reasons.items())
