@@ -76,17 +76,22 @@ class Reason:
     kind: str
     """What became of it, one of `KINDS`."""
     id: str
-    words: str
+    parts: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """All parts in one line."""
+        return "; ".join(self.parts)
 
 
 def reasons(run: Run) -> Iterator[Reason]:
     """Give the reason of every case without a plain pass, and the cases of the baseline that are missing."""
     for record in run.cases:
-        words = "; ".join(_reasons(record))
-        if words:
-            yield Reason(kind=kind_of(record), id=record.id, words=words)
+        parts = tuple(_reasons(record))
+        if parts:
+            yield Reason(kind=kind_of(record), id=record.id, parts=parts)
     for each in run.missing:
-        yield Reason(kind="missing", id=each, words="in the baseline, but not measured")
+        yield Reason(kind="missing", id=each, parts=("in the baseline, but not measured",))
 
 
 def _reason(reason: Reason, width: int, paint: Paint) -> list[str]:

@@ -23,8 +23,13 @@ class Entry:
     """Index of its run in `Report.runs`."""
     record: Record | None = None
     """None: the case is missing."""
-    reason: str = ""
+    reasons: tuple[str, ...] = ()
     """Why it is not a plain pass."""
+
+    @property
+    def reason(self) -> str:
+        """All reasons in one line."""
+        return "; ".join(self.reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +64,12 @@ _GROUPS = (
 def entries(report: Report) -> Iterator[Entry]:
     """Give every case in the order of the report, and after the cases of each run what is missing from it."""
     for at, run in enumerate(report.runs):
-        why = {(reason.kind, reason.id): reason.words for reason in reasons(run)}
+        why = {(reason.kind, reason.id): reason.parts for reason in reasons(run)}
         for record in run.cases:
             kind = kind_of(record)
-            yield Entry(kind=kind, id=record.id, run=at, record=record, reason=why.get((kind, record.id), ""))
+            yield Entry(kind=kind, id=record.id, run=at, record=record, reasons=why.get((kind, record.id), ()))
         for case_id in run.missing:
-            yield Entry(kind="missing", id=case_id, run=at, reason=why.get(("missing", case_id), ""))
+            yield Entry(kind="missing", id=case_id, run=at, reasons=why.get(("missing", case_id), ()))
 
 
 def grouped(report: Report) -> Sequence[Group]:

@@ -65,6 +65,18 @@ while (walker.nextNode()) {
 return {...worst, count};
 """
 
+BLUE = {"light": "[0x0A, 0x5C, 0xC2]", "dark": "[0x6D, 0xB3, 0xFF]"}
+"""Colour of the values of now."""
+
+HAS_COLOUR = """(() => {
+  const canvas = document.querySelector("#case-0 .rounds canvas");
+  if (!canvas) return false;
+  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  for (let at = 0; at < data.length; at += 4)
+    if (%s.every((value, channel) => data[at + channel] == value) && data[at + 3] == 255) return true;
+  return false;
+})()"""
+
 INK = """
 const paper = canvas => {
   const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -202,18 +214,8 @@ def test_every_text_stands_out_from_what_is_behind_it(show, scheme, width):
 def test_charts_are_drawn_in_the_colours_of_the_scheme(show, scheme):
     page = show(made_report(NAMES[:3]))
     page.media(prefers_color_scheme=scheme)
-    blue = [0x0A, 0x5C, 0xC2] if scheme == "light" else [0x6D, 0xB3, 0xFF]
 
-    page.until(
-        f"""(() => {{
-        const canvas = document.querySelector("#case-0 .rounds canvas");
-        if (!canvas) return false;
-        const {{data}} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-        for (let at = 0; at < data.length; at += 4)
-          if ({blue}.every((value, channel) => data[at + channel] == value) && data[at + 3] == 255) return true;
-        return false;
-        }})()"""
-    )
+    page.until(HAS_COLOUR % BLUE[scheme])
 
 
 def test_a_print_has_every_chart_and_leaves_the_page_as_it_was(show, tmp_path: Path):
@@ -239,11 +241,14 @@ def test_a_print_has_every_chart_and_leaves_the_page_as_it_was(show, tmp_path: P
 
 def test_what_is_printed_is_dark_ink_on_paper_whatever_the_screen_is(show):
     page = show(made_report(NAMES[:4]))
-    page.media(media="print", prefers_color_scheme="dark")
+    page.media(prefers_color_scheme="dark")
+    page.until(HAS_COLOUR % BLUE["dark"])
 
     page.js("dispatchEvent(new Event('beforeprint'))")
 
     page.until("document.querySelectorAll('.case > details[open]').length == 5")
+    page.until(HAS_COLOUR % BLUE["light"])
+    page.media(media="print", prefers_color_scheme="dark")
     assert all(page.js(INK))
     assert page.js("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.js(CONTRAST)["ratio"] >= LEAST_CONTRAST

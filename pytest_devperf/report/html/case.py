@@ -9,14 +9,15 @@ from typing import Any
 from pytest_devperf.compare.words import sentence
 from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.record.record import Change, Measurement, Record, Run
-from pytest_devperf.report.detail import caution_words, stable_lines
+from pytest_devperf.report.detail import caution_words
 from pytest_devperf.report.groups import Entry, leading_change
-from pytest_devperf.report.html.charts import Charts, charts_of
 from pytest_devperf.report.html.elements import Content, Html, el
+from pytest_devperf.report.html.figures import metric_figures
 from pytest_devperf.report.html.past import Past, past_figure
-from pytest_devperf.report.html.state import Side, facts
+from pytest_devperf.report.html.state import Side
+from pytest_devperf.report.html.tables import metrics_table, state_table
 from pytest_devperf.report.paint import TONES
-from pytest_devperf.report.row import COMPARED, MEASURED, compared_rows, measured_rows, noise_percent, word
+from pytest_devperf.report.row import noise_percent, word
 from pytest_devperf.report.units import NOT_KNOWN, format_pair, format_percent, format_value
 
 
@@ -151,27 +152,25 @@ def _details(case: Case, at: int, numbers: dict[str, Any]) -> Iterator[Content]:
     for place, metric in enumerate(each for each in record.metrics if each.name not in TOLD_ONLY):
         change = _change_of(record, metric.name)
         befores = [found for side in case.before if (found := _metric_of(side.record, metric.name)) is not None]
-        charts = charts_of(metric, change, befores)
-        if charts is not None:
-            yield _metric_figures(f"chart-{at}-{place}", metric, charts, numbers, many=len(befores))
+        yield metric_figures(f"chart-{at}-{place}", metric, change, befores, numbers)
     if case.past is not None:
         yield past_figure(f"past-{at}", case.past, numbers)
-    yield _table(record)
-    yield _state(case, record)
+    yield metrics_table(record)
+    now = Side(record=record, commit=case.run.commit, taken_at=case.run.taken_at)
+    yield state_table(now, case.before[0] if case.before else None)
 
 
 def _reasons(case: Case) -> Content:
-    """Explain what became of the case, in sentences."""
+    """Explain what became of the case, a sentence for each metric."""
     record = case.entry.record
     comparison = record.comparison if record is not None else None
-    words = [case.entry.reason] if case.entry.reason else []
+    words = list(case.entry.reasons)
     if comparison is not None:
-        told = [sentence(change) for change in comparison.changes if change.baseline is not None]
-        words += [each for each in told if each not in case.entry.reason]
+        words += [sentence(change) for change in comparison.changes if change.baseline is not None]
         words += [f"different: {note}" for note in comparison.notes]
     if record is not None:
         words += [f"{each.method} was not measured: {each.reason}" for each in record.skipped_methods]
-    return el("ul", *(el("li", each) for each in words), class_="reasons") if words else None
+    return el("ul", *(el("li", each) for each in dict.fromkeys(words)), class_="reasons") if words else None
 
 
 def _cautions(record: Record) -> Content:
@@ -189,113 +188,3 @@ def _change_of(record: Record, name: str) -> Change | None:
 
 def _metric_of(record: Record, name: str) -> Measurement | None:
     return next((metric for metric in record.metrics if metric.name == name), None)
-
-
-def _metric_figures(name: str, metric: Measurement, charts: Charts, numbers: dict[str, Any], *, many: int) -> Content:
-    """Write the places of a metric's charts, with the same in words, and what their marks mean."""
-    numbers[name] = charts.numbers
-    order = "rounds in the order they were taken" if metric.kind == "rounds" else "values in the order they were taken"
-    return el(
-        "section",
-        el(
-            "div",
-            _figure(name, "rounds", [el("bdi", metric.name), f", {order}"], charts.rounds_words, _rounds_key(charts)),
-            _figure(
-                name,
-                "spread",
-                [el("bdi", metric.name), ", distribution"],
-                charts.spread_words,
-                _spread_key(charts, many),
-            ),
-            class_="pair",
-        ),
-        el("details", el("summary", "These numbers as a table"), data_table=name, class_="numbers"),
-    )
-
-
-def _figure(name: str, kind: str, title: Content, words: str, key: Content) -> Html:
-    return el(
-        "figure",
-        el("h4", title),
-        el("div", role="img", aria_label=f"Chart: {words}", data_chart=kind, data_numbers=name, class_=f"chart {kind}"),
-        el("figcaption", el("span", words, class_="words"), key),
-    )
-
-
-def _rounds_key(charts: Charts) -> Html:
-    before = "before" in charts.numbers
-    return _key(
-        ("now", "median of a round, with its middle half"),
-        ("then", "median of a round of the baseline") if before else None,
-        ("base", f"baseline {charts.then}") if charts.then else None,
-        ("limit", f"a change counts from {charts.limit}") if charts.limit else None,
-    )
-
-
-def _spread_key(charts: Charts, many: int) -> Html:
-    runs = f" ({many} runs)" if many > 1 else ""
-    return _key(
-        ("now", f"now {charts.now}"),
-        ("then", f"baseline {charts.then}{runs}") if charts.then else None,
-        ("limit", f"a change counts from {charts.limit}") if charts.limit else None,
-    )
-
-
-def _key(*marks: tuple[str, str] | None) -> Html:
-    items = [el("li", el("span", class_=f"mark {mark}"), words) for mark, words in filter(None, marks)]
-    return el("ul", *items, class_="key")
-
-
-def _table(record: Record) -> Content:
-    """Write every metric in numbers."""
-    columns, rows = (
-        (COMPARED, compared_rows(record, all_metrics=True))
-        if record.comparison is not None
-        else (MEASURED, measured_rows(record, all_metrics=True))
-    )
-    if not any(any(row[1:]) for row in rows):
-        return None
-    return [
-        el("h4", "All metrics"),
-        *(el("p", line, class_="stable") for line in stable_lines(record)[:1]),
-        data_table([column.heading for column in columns[1:]], [row[1:] for row in rows]),
-    ]
-
-
-def data_table(headings: Sequence[str], rows: Sequence[Sequence[Content]], *, class_: str | None = None) -> Html:
-    """Write a table whose first column names its rows."""
-    head = el("tr", *(el("th", heading, scope="col") for heading in headings))
-    body = [el("tr", el("th", row[0], scope="row"), *(el("td", cell) for cell in row[1:])) for row in rows]
-    return el(
-        "div",
-        el("table", el("thead", head), el("tbody", *body)),
-        class_=f"scroll {class_ or ''}".strip(),
-        tabindex="0",
-        role="region",
-        aria_label="Table",
-    )
-
-
-def _state(case: Case, record: Record) -> Content:
-    """Set what the case was measured under beside its baseline, differences marked."""
-    now = Side(record=record, commit=case.run.commit, taken_at=case.run.taken_at)
-    then = case.before[0] if case.before else None
-    found = facts(now, then)
-    differing = sum(fact.differs for fact in found)
-    if then is None:
-        return [
-            el("h4", "Context"),
-            data_table(["", "now"], [(fact.name, fact.now or NOT_KNOWN) for fact in found]),
-        ]
-    rows = [
-        (
-            fact.name,
-            fact.then or NOT_KNOWN,
-            el("b", fact.now or NOT_KNOWN, el("span", " differs", class_="differs"))
-            if fact.differs
-            else fact.now or NOT_KNOWN,
-        )
-        for fact in found
-    ]
-    title = "Context: nothing differs" if not differing else f"Context: {differing} of {len(found)} facts differ"
-    return [el("h4", title), data_table(["", "baseline", "now"], rows, class_="context")]

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_devperf import stats
 from pytest_devperf.english import counted
-from pytest_devperf.metric import NS_PER_MS
+from pytest_devperf.metric import NS_PER_MS, Kind
 from pytest_devperf.record.record import Change, Confirmation, Measurement
 from pytest_devperf.report.units import digits, scale_for
 
@@ -23,6 +23,9 @@ FEWEST_FOR_CURVE = 20
 REACH = 4.0
 """How many IQRs beyond the quartiles the axis may go: one value that a scheduler made ten times longer must not flatten
 the rest."""
+
+NOUNS: Mapping[Kind, str] = {"rounds": "round"}
+"""What a row of samples is called; of other kinds of metrics it is a value of a process start."""
 
 _KHZ_PER_MHZ = 1000
 
@@ -66,6 +69,7 @@ def charts_of(metric: Measurement, change: Change | None, befores: Sequence[Meas
     then_values = [value * scale for each in old for row in each for value in row]
     spread = _spread(now_values, then_values, marks)
     numbers: dict[str, Any] = {
+        "row": NOUNS.get(metric.kind, "value"),
         "unit": unit,
         "now": _short(metric.robust / size),
         "rounds": _rounds(metric, scale),
@@ -80,7 +84,9 @@ def charts_of(metric: Measurement, change: Change | None, befores: Sequence[Meas
         numbers["before"] = [_short(stats.median(row) * scale) for row in old[0]]
     return Charts(
         numbers=numbers,
-        rounds_words=_rounds_words(numbers["rounds"], unit, then=None if then is None else then / size),
+        rounds_words=_rounds_words(
+            numbers["rounds"], unit, noun=NOUNS.get(metric.kind, "value"), then=None if then is None else then / size
+        ),
         spread_words=_spread_words(now_values, then_values, spread, unit),
         now=_spelt(metric.robust / size, unit),
         then=None if then is None else _spelt(then / size, unit),
@@ -196,14 +202,14 @@ def _curve(ranked: Sequence[float], low: float, high: float) -> list[float]:
     return curve
 
 
-def _rounds_words(rounds: Mapping[str, Any], unit: str, *, then: float | None) -> str:
+def _rounds_words(rounds: Mapping[str, Any], unit: str, *, noun: str, then: float | None) -> str:
     mids = rounds["mid"]
     count = rounds.get("again", len(mids))
     starts = len(set(rounds["start"][:count]))
-    words = [f"{counted(count, 'round')} in {counted(starts, 'process start')}"]
-    words.append(f"medians from {_spelt(min(mids), unit)} to {_spelt(max(mids), unit)}")
+    words = [f"{counted(count, noun)} in {counted(starts, 'process start')}"]
+    words.append(f"{'medians ' if noun == 'round' else ''}from {_spelt(min(mids), unit)} to {_spelt(max(mids), unit)}")
     if count < len(mids):
-        words.append(f"then {counted(len(mids) - count, 'round')} to confirm")
+        words.append(f"then {counted(len(mids) - count, noun)} to confirm")
     if then is not None:
         words.append(f"the baseline is {_spelt(then, unit)}")
     return "; ".join(words)

@@ -6,7 +6,16 @@
   const cases = [...list.children];
 
   // Colours are those of the style sheet, so that one place decides on light, dark and print.
-  const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.hidden = true;
+  const palette = new Map();
+  const colour = name => {
+    if (!palette.has(name)) {
+      probe.style.color = `var(--${name})`;
+      palette.set(name, getComputedStyle(probe).color);
+    }
+    return palette.get(name);
+  };
   const FONT = "12px system-ui, sans-serif";
   const STRIPS = [["temp", "temperature", "°C"], ["clock", "highest clock allowed", "MHz"], ["anchor", "anchor", "µs"]];
   const LEFT = 64; // width of the value axis, the same in all charts of a case, so that rounds lie below each other
@@ -146,7 +155,7 @@
       place.append(element("p", words, "strip-name"));
       charts.push(make({
         height: 74,
-        scales: { x, y: { range: padded(rounds[name].filter(value => value != null), 0.25) } },
+        scales: { x, y: { range: padded(rounds[name].filter(value => value != null), name === "temp" && LEAST_C, 0.25) } },
         axes: axes(own).map((axis, at) => at ? { ...axis, space: 22 } : { ...whole(axis), show: false }),
         cursor: { sync },
         series: [{}, { stroke: colour("then"), width: 1.5, points: { show: true, size: 5, fill: colour("then") } }],
@@ -160,15 +169,19 @@
   function inWords(numbers, at) {
     const { unit, rounds } = numbers;
     const again = rounds.again !== undefined && at >= rounds.again ? ", confirmation" : "";
-    const parts = [`round ${at + 1}, start ${rounds.start[at] + 1}${again}: ${spelt(rounds.mid[at], unit)}`,
+    const parts = [`${numbers.row} ${at + 1}, start ${rounds.start[at] + 1}${again}: ${spelt(rounds.mid[at], unit)}`,
       `middle half ${spelt(rounds.low[at], unit)} to ${spelt(rounds.high[at], unit)}`];
     STRIPS.forEach(([name, words, own]) => rounds[name] && parts.push(`${words} ${spelt(rounds[name][at], own)}`));
     return parts.join("; ");
   }
 
-  function padded(values, share = 0.08) {
+  // At least so much of an axis shows: differences that mean nothing must not look large.
+  const LEAST_SHARE = 0.02, LEAST_C = 2;
+
+  function padded(values, least, share = 0.08) {
     const low = Math.min(...values), high = Math.max(...values);
-    const pad = (high - low) * share || Math.abs(high) * 0.02 || 1;
+    const wanted = least || Math.abs(high) * LEAST_SHARE || 1;
+    const pad = Math.max((high - low) * share, (wanted - (high - low)) / 2);
     return [low - pad, high + pad];
   }
 
@@ -282,7 +295,10 @@
     entries => entries.forEach(({ target, isIntersecting }) => isIntersecting ? draw(target) : erase(target)),
     { rootMargin: "600px" });
   figures.forEach(place => near.observe(place));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw([...drawn.keys()]));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    palette.clear();
+    redraw([...drawn.keys()]);
+  });
 
   // --- print: every chart of the cases that are printed unfolded ---
 
@@ -290,6 +306,8 @@
   const folded = [];
 
   addEventListener("beforeprint", () => {
+    document.documentElement.classList.add("paper");
+    palette.clear();
     const shown = cases.filter(each => !each.hidden);
     const opened = shown.filter(each => shown.length <= PRINTED_WHOLE || !each.classList.contains("quiet"));
     const closed = opened.map(each => each.firstElementChild).filter(details => !details.open);
@@ -299,6 +317,8 @@
     redraw(figures.filter(place => place.clientWidth && !place.closest("[hidden]")));
   });
   addEventListener("afterprint", () => {
+    document.documentElement.classList.remove("paper");
+    palette.clear();
     folded.splice(0).forEach(details => { details.open = false; });
     [...drawn.keys()].forEach(erase);
     figures.forEach(place => near.observe(place));
@@ -313,7 +333,7 @@
     }
     const { unit, rounds } = numbers;
     const strips = STRIPS.filter(([name]) => rounds[name]);
-    return [["round", "process start", ...["first quartile", "median", "third quartile"].map(name => `${name}, ${unit}`),
+    return [[numbers.row, "process start", ...["first quartile", "median", "third quartile"].map(name => `${name}, ${unit}`),
       ...strips.map(([, words, own]) => `${words}, ${own}`)],
       rounds.mid.map((value, at) => [at + 1, rounds.start[at] + 1, rounds.low[at], value, rounds.high[at],
         ...strips.map(([name]) => rounds[name][at])])];

@@ -11,6 +11,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.header import commit_line
 from pytest_devperf.report.html.elements import Content, el
+from pytest_devperf.report.html.figures import figure
 from pytest_devperf.report.past import Point, alike, change_sentences, level_changes, points_by_case
 from pytest_devperf.report.units import scale_for
 
@@ -46,22 +47,9 @@ def past_figure(name: str, past: Past, numbers: dict[str, Any]) -> Content:
     """Write the place of the history's chart, with the same in words."""
     numbers[name] = past.numbers
     words = f"{counted(len(past.numbers['mid']), 'run')}{f' of {past.label}' if past.label else ''}"
-    sentences = el("ul", *(el("li", each) for each in past.sentences), class_="reasons")
     return el(
         "section",
-        el("h4", el("bdi", past.metric), ", history"),
-        el(
-            "figure",
-            el(
-                "div",
-                role="img",
-                aria_label=f"Chart: {words}; {'; '.join(past.sentences)}",
-                data_chart="past",
-                data_numbers=name,
-                class_="chart past",
-            ),
-            el("figcaption", el("span", words, class_="words"), sentences),
-        ),
+        figure(name, "past", [el("bdi", past.metric), ", history"], "; ".join((words, *past.sentences)), None),
         el("details", el("summary", "This history as a table"), data_table=name, class_="numbers"),
     )
 
