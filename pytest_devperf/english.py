@@ -1,4 +1,4 @@
-"""Words that change with a number."""
+"""Format counts with their nouns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def counted(count: int, noun: str) -> str:
-    """Write a number of things.
+    """Format a count with its noun.
 
     >>> counted(1, "process start"), counted(2, "case"), counted(0, "round")
     ('1 process start', '2 cases', '0 rounds')
@@ -15,7 +15,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def counted_range(counts: Iterable[int], noun: str) -> str:
-    """Write numbers of things that may differ.
+    """Format a range of counts with their noun.
 
     >>> counted_range([1, 1], "round"), counted_range([6, 1, 3], "round")
     ('1 round', '1 to 6 rounds')

@@ -1,7 +1,7 @@
-"""Every error a user may meet, each with its next step.
+"""The errors that users see.
 
-An error says what happened, to which file, option, case or device, and what to do next, in one line.
-The kinds differ in who has to act on them, and so in how the edges (plugin and command) end.
+A message says in one line what happened, to which file, option, case or device, and what to do next.
+The classes differ in who has to act, and so in how the plugin and the command exit.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from pytest_devperf.untrusted import excerpt, printable
 
 MOST_CHARACTERS = 5000
-"""Characters of each half of a message: more of them are a file's content, and would fill the screen."""
+"""Characters of each half of a message: a longer one quotes the content of a file, and would fill the screen."""
 
 
 class DevperfError(Exception):
-    """Something a user can mend: what happened, and the next step.
+    """An error that the user can fix: what happened, and the next step.
 
-    Both halves may quote a file, a tool or a phone, so control characters are spelt out; line breaks stay.
+    Both halves may quote a file, a tool or a phone, so control characters are escaped; line breaks are kept.
 
     Args:
         what: One sentence that names the file, option, case or device.
@@ -23,20 +23,20 @@ class DevperfError(Exception):
     """
 
     def __init__(self, what: str, next_step: str = "") -> None:
-        """Keep both halves apart, so that an edge may lay them out."""
+        """Keep both halves separate, so that callers can format them."""
         self.what = _safe(what)
         self.next_step = _safe(next_step)
         super().__init__(self.what, self.next_step)
 
     def __str__(self) -> str:
-        """Both halves in one line."""
+        """Return both halves in one line."""
         return f"{self.what}: {self.next_step}" if self.next_step else self.what
 
     def beside(self, case_id: str) -> str:
-        """Both halves in one line, for a place that names the case already.
+        """Return both halves in one line, without the case id, for output that already names the case.
 
-        >>> CaseError("test_a.py::test_b: it broke", "mend it").beside("test_a.py::test_b")
-        'it broke: mend it'
+        >>> CaseError("test_a.py::test_b: it broke", "fix it").beside("test_a.py::test_b")
+        'it broke: fix it'
         """
         return str(self).removeprefix(f"{case_id}: ")
 
@@ -46,7 +46,7 @@ def _safe(text: str) -> str:
 
 
 class UsageError(DevperfError):
-    """The call cannot be carried out as given (exit code 4); nothing was measured."""
+    """The command cannot be carried out as given (exit code 4); nothing was measured."""
 
 
 class StoreError(UsageError):
@@ -54,12 +54,12 @@ class StoreError(UsageError):
 
 
 class TargetError(DevperfError):
-    """The device failed while it was in use: gone, full, not answering."""
+    """The device failed while it was in use: it is gone, full or not responding."""
 
 
 class CaseError(DevperfError):
-    """One case is wrong, or its workload broke a promise; the others are unharmed."""
+    """A case is wrong, or its workload violated a requirement; the other cases are unaffected."""
 
 
 class Unsupported(DevperfError):
-    """This target cannot run this kind of workload: the case is skipped with the reason."""
+    """The target cannot run this kind of workload; the case is skipped with the reason."""

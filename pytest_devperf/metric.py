@@ -1,4 +1,4 @@
-"""What is counted, in which unit, and which way is better."""
+"""Metrics: their names, units and directions, and the bounds of plausible values."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Literal, TypeGuard
 Better = Literal["lower", "higher"]
 
 Kind = Literal["rounds", "start", "memory", "recorded"]
-"""How the values of a metric come about.
+"""How the values of a metric are collected.
 
 `rounds`: timed iterations in rounds. `start`: one time per process start (a load). `memory`: one
-size per process start. `recorded`: values the test hands over itself.
+size per process start. `recorded`: values that the test passes in.
 """
 
 LATENCY = "latency"
-"""The time metric of a plain call; a named second call is `latency.<name>`."""
+"""The time metric of a plain call; that of a named second call is `latency.<name>`."""
 
 EXECUTE = "execute"
-"""The time metric of a model's own execution; always followed by its method, `execute.forward`."""
+"""The time metric of a model's execution, always followed by the method: `execute.forward`."""
 
 LOAD = "load"
 FIRST_LOAD = "first_load"
@@ -29,7 +29,7 @@ LEAKED_MEMORY = "leaked_memory"
 ENERGY = "energy"
 
 TOLD_ONLY = frozenset({FIRST_LOAD, LEAKED_MEMORY, ENERGY})
-"""Metrics that are told and never compared: cold caches, a leak's sign and a battery's counter are too noisy."""
+"""Metrics that are reported but not compared: cold caches, the sign of a leak and a battery's counter are too noisy."""
 
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
@@ -37,23 +37,23 @@ NS_PER_S = 1_000_000_000
 BYTES_PER_MIB = 1_048_576
 
 SHORTEST_NS = 1e-6
-"""Shortest duration that is believed. Light moves 0.3 µm in it: no inner loop divides a call so far."""
+"""Shortest plausible duration. Light travels 0.3 µm in it: no inner loop divides a call into such small parts."""
 
 LONGEST_NS = 1e15
-"""Longest duration that is believed: 11 days, more than any session takes."""
+"""Longest plausible duration: 11 days, longer than any session."""
 
 LONGEST_S = 366 * 86_400.0
-"""Longest wait or budget that can be asked for: a year."""
+"""Longest wait or budget that an option accepts: a year."""
 
 LARGEST_VALUE = 1e100
-"""Largest recorded value that is believed, and one over it the smallest: their squares and ratios are still finite."""
+"""Largest plausible recorded value; its inverse is the smallest. Squares and ratios of both are still finite."""
 
 MOST_BYTES = 1 << 60
-"""Largest size that is believed: no machine has an exbibyte of memory."""
+"""Largest plausible size: no machine has an exbibyte of memory."""
 
 
 def is_duration_ns(value: object) -> TypeGuard[float]:
-    """Tell whether a value can be a measured duration in ns.
+    """Return whether a value is a plausible duration in ns.
 
     >>> is_duration_ns(1200), is_duration_ns(0), is_duration_ns(1e300), is_duration_ns(True)
     (True, False, False, False)
@@ -62,7 +62,7 @@ def is_duration_ns(value: object) -> TypeGuard[float]:
 
 
 def is_recorded_value(value: object) -> TypeGuard[float]:
-    """Tell whether a value can be a recorded one: zero, or a number whose size is no accident.
+    """Return whether a value is a plausible recorded value: zero, or a number within the bounds.
 
     >>> is_recorded_value(-12.5), is_recorded_value(0), is_recorded_value(1e300), is_recorded_value(float("nan"))
     (True, True, False, False)
@@ -71,7 +71,7 @@ def is_recorded_value(value: object) -> TypeGuard[float]:
 
 
 def is_size_bytes(value: object) -> TypeGuard[float]:
-    """Tell whether a value can be a size in bytes."""
+    """Return whether a value is a plausible size in bytes."""
     return _is_number(value) and 0 <= value <= MOST_BYTES
 
 
@@ -84,35 +84,35 @@ class Metric:
     """The name, unit and direction of one series of values."""
 
     name: str
-    """`latency`, `latency.decode`, `execute.forward`, `load`, `peak_memory`, or a recorded name."""
+    """`latency`, `latency.decode`, `execute.forward`, `load`, `peak_memory`, or the name of a recorded value."""
     unit: str
-    """Unit of the values shown: `ms` for every time, `MiB` for every size."""
+    """Unit of the displayed values: `ms` for every time, `MiB` for every size."""
     better: Better = "lower"
-    """Which way is an improvement."""
+    """Which direction is an improvement."""
     kind: Kind = "rounds"
-    """How the values come about."""
+    """How the values are collected."""
 
     @property
     def family(self) -> str:
-        """The part of the name before the first dot; a tolerance may name it."""
+        """The part of the name before the first dot; a tolerance can be given for it."""
         return self.name.partition(".")[0]
 
 
 def time_metric(name: str) -> Metric:
-    """Name a metric made of timed rounds."""
+    """Return a metric of times measured in rounds."""
     return Metric(name=name, unit="ms")
 
 
 def start_metric(name: str) -> Metric:
-    """Name a metric with one time per process start."""
+    """Return a metric with one time per process start."""
     return Metric(name=name, unit="ms", kind="start")
 
 
 def energy_metric() -> Metric:
-    """Name the energy drawn from the battery per iteration, rests between rounds included."""
+    """Return the metric of the energy drawn from the battery per iteration, including the rests between rounds."""
     return Metric(name=ENERGY, unit="mJ", kind="recorded")
 
 
 def memory_metric(name: str) -> Metric:
-    """Name a metric with one size per process start."""
+    """Return a metric with one size per process start."""
     return Metric(name=name, unit="MiB", kind="memory")

@@ -1,6 +1,6 @@
-r"""Reads text that somebody else wrote: a tool, a phone, a stored file, another program.
+r"""Read text from other programs: tools, phones, stored files.
 
-Each function takes time and memory in proportion to its input, whatever the input is. A `parse_*` function that
+Every function takes time and memory in proportion to its input, for any input. A `parse_*` function that
 cannot read its text returns None or raises `ValueError`, and nothing else.
 """
 
@@ -12,10 +12,10 @@ import re
 from typing import Any
 
 MOST_DIGITS = 18
-"""Digits of a whole number that is believed. It fits into 64 bits; longer ones are damage, and slow to convert."""
+"""Longest whole number that is read. It fits into 64 bits; longer ones are damaged data, and slow to convert."""
 
 SHOWN_CHARACTERS = 300
-"""Characters of somebody else's text that a message shows: enough to recognise it, in a few lines of a terminal."""
+"""Characters of foreign text that a message shows: enough to recognise it, in a few lines of a terminal."""
 
 LAST_LINES = 10
 """Lines of a failed program's output that a message shows: an error and the end of its traceback."""
@@ -29,7 +29,7 @@ _CUT = " ... "
 
 
 def parse_whole(text: str | None) -> int | None:
-    """Read a whole number of at most 18 digits; None for anything else.
+    """Parse a whole number of at most 18 digits; return None for anything else.
 
     >>> parse_whole("-12"), parse_whole("1.5"), parse_whole("²"), parse_whole("9" * 19)
     (-12, None, None, None)
@@ -38,7 +38,7 @@ def parse_whole(text: str | None) -> int | None:
 
 
 def parse_number(text: str | None) -> float | None:
-    """Read a finite number; None for anything else.
+    """Parse a finite number; return None for anything else.
 
     >>> parse_number("1.5e3"), parse_number("1.2.3"), parse_number("nan")
     (1500.0, None, None)
@@ -51,12 +51,12 @@ def parse_number(text: str | None) -> float | None:
 
 
 def parse_json(text: str | bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """Read a JSON document.
+    """Parse a JSON document.
 
     A whole number of more than 18 digits becomes a float, as in JavaScript.
 
     Raises:
-        ValueError: It is no JSON, or nested more deeply than Python can read.
+        ValueError: It is not JSON, or nested more deeply than Python can read.
     """
     try:
         return _DECODER.decode(text if isinstance(text, str) else text.decode())
@@ -65,7 +65,7 @@ def parse_json(text: str | bytes) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def parse_json_at(text: str, start: int) -> tuple[Any, int]:
-    """Read the JSON value that begins at an index, and return it with the index behind it.
+    """Parse the JSON value that begins at an index, and return it with the index after it.
 
     Raises:
         json.JSONDecodeError: There is no whole value; `pos` is where it breaks off.
@@ -78,7 +78,7 @@ def parse_json_at(text: str, start: int) -> tuple[Any, int]:
 
 
 def printable(text: str) -> str:
-    r"""Spell control characters out, so that no name moves the cursor or colours the terminal.
+    r"""Escape control characters, so that a name cannot move the cursor or change colours of the terminal.
 
     >>> printable("a\x1b[31mb")
     'a\\x1b[31mb'
@@ -89,7 +89,7 @@ def printable(text: str) -> str:
 
 
 def excerpt(text: str, most: int = SHOWN_CHARACTERS) -> str:
-    """Cut a long text in its middle, so that a message stays readable.
+    """Cut a long text in the middle to at most the given number of characters.
 
     >>> excerpt("x" * 50 + "y" * 50, 13)
     'xxxx ... yyyy'
@@ -110,19 +110,19 @@ def last_lines(text: str, most: int = LAST_LINES) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """Spell a value for a message, cut where it is long.
+    """Format a value for a message; a long one is cut.
 
     >>> shown("a"), shown(10**5000)
     ("'a'", 'a value of type int')
     """
     try:
         return excerpt(repr(value))
-    except Exception:  # noqa: BLE001 - an integer of 4300 digits has no repr, and any object may fail in its own
+    except Exception:  # noqa: BLE001 - an integer of 4300 digits has no repr, and a repr may raise anything
         return f"a value of type {type(value).__qualname__}"
 
 
 def is_lfs_pointer(data: bytes) -> bool:
-    """Tell whether a file is what Git LFS leaves in the place of one that was not fetched.
+    """Return whether a file is the pointer that Git LFS leaves in place of a file that was not fetched.
 
     Source:
         git-lfs, docs/spec.md, "The Pointer".

@@ -1,4 +1,4 @@
-"""Arrays known by what their type offers: NumPy is not imported for those who don't use it."""
+"""Recognise and read arrays by what their type defines, so that NumPy is imported only by those who use it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 OFFERED = ("dtype", "shape", "tobytes")
-"""What a type has to define itself to be one of arrays: an object that answers to every name is no array."""
+"""Names that a type must define itself to count as an array type: some objects answer to every attribute name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,16 +22,16 @@ class ArrayFacts:
     code: str
     """Its element type with its byte order: `<f4`."""
     sha256: str
-    """Of its bytes in C order, in hex."""
+    """SHA-256 of its bytes in C order, in hex."""
 
 
 def is_array(value: object) -> bool:
-    """Tell whether a value's type is one of arrays; none of the value's own code runs."""
+    """Return whether a value's type is an array type; none of the value's own code runs."""
     return all(defines(type(value), name) for name in OFFERED)
 
 
 def defines(kind: type, name: str) -> bool:
-    """Tell whether a type or one of its bases defines a name, however its metaclass answers."""
+    """Return whether a type or one of its bases defines a name, regardless of its metaclass."""
     return any(name in type.__dict__["__dict__"].__get__(each) for each in type.__dict__["__mro__"].__get__(kind))
 
 
@@ -39,7 +39,7 @@ def read_array(value: Any) -> ArrayFacts:  # noqa: ANN401 - any array
     """Read an array of numbers, dates or texts of a fixed size.
 
     Raises:
-        TypeError: It is no array that can be read.
+        TypeError: It is not an array that can be read.
     """
     dtype, shape, data = value.dtype, value.shape, _buffer(value)
     if not isinstance(shape, tuple) or not isinstance(data, (bytes, memoryview)):
@@ -57,7 +57,7 @@ def read_objects(value: object, sha256_of: Callable[[Sequence[object]], str]) ->
 
     Args:
         value: The array.
-        sha256_of: Hashes its elements, which come in C order.
+        sha256_of: Hashes its elements, given in C order.
     """
     numpy: Any = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, (numpy.ndarray, numpy.generic)):
@@ -71,7 +71,7 @@ def read_objects(value: object, sha256_of: Callable[[Sequence[object]], str]) ->
 
 
 def _buffer(value: Any) -> bytes | memoryview:  # noqa: ANN401 - any array
-    """Take an array's bytes in C order, without a copy where they lie so."""
+    """Return an array's bytes in C order, without a copy if they are stored that way."""
     try:
         view = memoryview(value)
     except (ValueError, TypeError, BufferError):  # a type without a buffer (datetimes)

@@ -1,7 +1,7 @@
-"""Values hashed by what they are: equal in every process, on every machine, under every hash seed.
+"""Hash values so that equal values hash equally in every process, on every machine, under every hash seed.
 
-Hashing ends and does not fail, whatever the value: containers are read by their built-in type's own
-methods, and what cannot be read goes in by its type's name.
+Hashing any value ends without an error: containers are read with the methods of their built-in type, and a value that
+cannot be read is represented by the name of its type.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from pytest_devperf.case.array import ArrayFacts, is_array, read_array, read_obj
 from pytest_devperf.case.placeholder import Placeholders, Prefixes
 
 DEEPEST = 100
-"""Levels of nesting that are looked into: Python's own stack ends at 1000 calls, and a level takes a few."""
+"""Levels of nesting to read: Python's own stack ends at 1000 calls, and a level takes a few."""
 
 MOST_RETURNS = 2_000
-"""How often parts of a cycle are read again within one value. A tree whose nodes know their parents takes none; of
-objects that all know one another, seven take them all."""
+"""How often parts of a cycle are read again within one value. A tree whose nodes know their parents needs none of it;
+seven objects that all refer to each other use it up."""
 
 MOST_ENTRIES = 100_000
-"""Entries of mappings that are no `dict` within one value: their own code makes them, and may make them for ever."""
+"""Entries to read from mappings that are not a `dict`: their own code produces them, possibly without end."""
 
 SMALL = 16
-"""Entries up to which a container of scalars is read again rather than remembered: both take as long."""
+"""Entries up to which a container of scalars is read again instead of remembered: both take the same time."""
 
 CHUNK = 10_000
-"""Numbers of a list that are spelled at a time: a list of millions needs no text of all of them."""
+"""Numbers of a list to format at a time: a list of millions does not need all of its text at once."""
 
 _NUMBERS = {int, float, bool, type(None)}
-"""Types whose `repr` is the value, and the same in every Python: long lists of them are hashed in one go."""
+"""Types whose `repr` is the value, and the same in every Python: long lists of them are hashed in one step."""
 
 
 class _Endless(Exception):
@@ -44,21 +44,21 @@ class _Endless(Exception):
 
 
 def _join(kind: bytes, parts: Iterable[bytes]) -> bytes:
-    """Hash parts under a kind; each goes in with its length, so that none runs into the next."""
+    """Hash parts under a kind; each part is preceded by its length, so that parts cannot run into each other."""
     return kind + hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).digest()
 
 
 def type_name(value: object) -> str:
-    """Name a value's type without its module, which moves between versions of a library."""
+    """Return the name of a value's type without its module, which changes between versions of a library."""
     name: str = type.__dict__["__qualname__"].__get__(type(value))
     return name
 
 
 class Digest:
-    """Digests of values.
+    """Computes digests of values.
 
-    None, bool, int, float, complex, str, bytes, arrays, and containers and dataclasses of these go in by
-    value; any other object by its type's qualified name. A container is read once, however often it occurs;
+    None, bool, int, float, complex, str, bytes, arrays, and containers and dataclasses of these are hashed by value;
+    any other object by its type's qualified name. A container is read once, however often it occurs,
     so values must not change while a `Digest` is in use.
     """
 
@@ -66,20 +66,20 @@ class Digest:
         self.placeholders = Placeholders(prefixes or {})
         self._above: list[int] = []
         self._known: dict[int, tuple[object, bytes]] = {}
-        """Containers and arrays that were read, by their ids; holding them keeps the ids theirs."""
+        """Containers and arrays read so far, by id; keeping them alive keeps the ids valid."""
         self._arrays: dict[int, tuple[object, ArrayFacts]] = {}
         self._cyclic: set[int] = set()
         """Ids of containers whose digest depends on where they occur: parts of a cycle, or too deep."""
         self._read = 0
         """How many containers and arrays were read so far."""
         self._cuts = 0
-        """How often reading went no further, at a container within itself or at the deepest level."""
+        """How often reading stopped, at a container within itself or at the deepest level."""
         self._endless: set[int] = set()
         """Ids of parts of values that could not be read within the limits."""
         self._returns = self._entries = 0
 
     def of(self, value: object) -> bytes:
-        """Digest one value: 32 bytes."""
+        """Return the digest of one value: 32 bytes."""
         self._returns = self._entries = 0
         try:
             written = self.write(value)
@@ -90,7 +90,7 @@ class Digest:
         return hashlib.sha256(written).digest()
 
     def array(self, value: object) -> ArrayFacts | None:
-        """Read an array of numbers, dates or texts; None for everything else."""
+        """Read an array of numbers, dates or texts; return None for any other value."""
         if not is_array(value):
             return None
         if id(value) not in self._arrays:
@@ -99,7 +99,7 @@ class Digest:
         return facts
 
     def write(self, value: object) -> bytes:
-        """Write one value in bytes that no other value has: a scalar's own, a container's digest."""
+        """Encode one value in bytes that no other value has: a scalar's own, a container's digest."""
         scalar = _SCALARS.get(type(value))
         if scalar is not None:
             return scalar(value)
@@ -109,7 +109,7 @@ class Digest:
         return known[1] if known is not None else self._write_once(value)
 
     def count_entry(self) -> None:
-        """Count an entry that a mapping's own code made."""
+        """Count an entry produced by a mapping's own code."""
         self._entries += 1
         if self._entries > MOST_ENTRIES:
             raise _Endless
@@ -132,7 +132,7 @@ class Digest:
             written = self._of(value)
         except _Endless:
             raise
-        except Exception:  # noqa: BLE001 - whatever a value's own code raises
+        except Exception:  # noqa: BLE001 - a value's own code may raise anything
             written = _opaque(value)
         self._above.pop()
         if self._cuts > cuts:
@@ -142,7 +142,7 @@ class Digest:
         return written
 
     def _of(self, value: object) -> bytes:
-        # By the type itself: proxies and mocks answer with another `__class__`.
+        # Decide by the type itself: proxies and mocks answer with another `__class__`.
         kind = type(value)
         for known, write in _KINDS:
             if issubclass(kind, known):
@@ -164,7 +164,7 @@ class Digest:
 
 
 def _is_small(value: object) -> bool:
-    return type(value) in {list, tuple, set, dict} and len(value) <= SMALL  # type: ignore[arg-type]  # all have a length
+    return type(value) in {list, tuple, set, dict} and len(value) <= SMALL  # type: ignore[arg-type]
 
 
 def _opaque(value: object) -> bytes:
@@ -176,7 +176,7 @@ def _encode(text: str) -> bytes:
 
 
 def _field(value: object, name: str) -> object:
-    """Read a dataclass's field where it is stored; one that is computed, or missing, is None."""
+    """Read a dataclass's field from where it is stored; return None if it is computed or missing."""
     try:
         own = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -211,7 +211,7 @@ def _mapping(into: Digest, value: Mapping[Any, Any]) -> bytes:
 
 
 def _foreign(into: Digest, value: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """Read a mapping by its own code, which may make entries without end."""
+    """Read a mapping with its own code, which may produce entries without end."""
     for key in iter(value):
         into.count_entry()
         yield key, value[key]
@@ -234,7 +234,7 @@ def _sequence(into: Digest, value: Sequence[object]) -> bytes:
     if types <= _NUMBERS:
         try:
             return b"of numbers " + _numbers(value)
-        except ValueError:  # an integer of more digits than Python prints
+        except ValueError:  # an integer with more digits than Python prints
             return _join(b"", map(into.write, value))
     if types == {str}:
         return b"of texts " + _texts(into, value)  # type: ignore[arg-type]  # all are texts
@@ -270,7 +270,7 @@ _SCALARS: Mapping[type, Callable[[Any], bytes]] = {
     int: _integer,
     float: lambda value: b"float " + struct.pack(">d", value),
 }
-"""How the plainest values are written; they are most of what there is."""
+"""How to encode scalars, the most frequent values."""
 
 _KINDS: tuple[tuple[type | tuple[type, ...], Callable[[Digest, Any], bytes]], ...] = (
     (int, lambda _, value: _integer(value)),
@@ -285,4 +285,4 @@ _KINDS: tuple[tuple[type | tuple[type, ...], Callable[[Digest, Any], bytes]], ..
     (range, lambda _, value: b"range " + repr(value).encode()),
     (array.array, lambda _, value: _packed(value)),
 )
-"""How a value of each kind is written; the first that fits counts."""
+"""How to encode a value of each kind; the first that matches is used."""

@@ -1,8 +1,8 @@
-"""The workload's fingerprint: what the work was, never what did it.
+"""Compute the workload's fingerprint, which identifies the work but not the code that does it.
 
-It holds inputs, arguments, the command line and the facts a test gives. It does not hold what is under
-test: code, model bytes, binaries, runtime versions, nor what a runtime is told to run with (providers, session
-options); those are recorded and shown as differences.
+It covers inputs, arguments, the command line and the facts that a test reports. It does not cover what is under
+test: code, model bytes, binaries, runtime versions, and the options of a runtime (providers, session
+options). Those are recorded and shown as differences.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pytest_devperf.case.digest import Digest, type_name
 from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 
 FINGERPRINT_DIGITS = 16
-"""Hex digits: with 64 bits two workloads among a million collide once in 37 million times."""
+"""Hex digits: with 64 bits, two of a million workloads collide once in 37 million times."""
 
 RECIPE = "devperf-workload/2"
-"""Raised when the same workload would hash to something else."""
+"""Version of the hashed content; raise it if the same workload would get another fingerprint."""
 
 
 def named_inputs(workload: Workload) -> dict[str, object]:
-    """Name what a workload is given, in the words a user knows it by: `argument 0`, `input x`, `command line`."""
+    """Name each input of a workload as users know it: `argument 0`, `input x`, `command line`."""
     if isinstance(workload, Call):
         named: dict[str, object] = {f"argument {index}": value for index, value in enumerate(workload.args)}
         return named | {f"argument {name}": value for name, value in workload.kwargs.items()}
@@ -32,7 +32,7 @@ def named_inputs(workload: Workload) -> dict[str, object]:
 
 
 def digest_inputs(workload: Workload, digest: Digest) -> dict[str, str]:
-    """Digest each thing a workload is given, so that process starts can be told what differs between them.
+    """Hash each input of a workload, so that an error can name the input that differs between process starts.
 
     Returns:
         Hex digests by the names of `named_inputs`.
@@ -44,8 +44,8 @@ def describe_inputs(inputs: Mapping[str, object], digest: Digest | None = None) 
     """Describe inputs for the record.
 
     Returns:
-        Per input `shape`, `dtype` and `sha256` (of an array's bytes in C order); of anything that is no
-        array its `type` and the `sha256` it is told apart by.
+        Per input `shape`, `dtype` and `sha256` (of an array's bytes in C order); for anything that is not an
+        array, `type` and a `sha256` that distinguishes it.
     """
     digest = digest or Digest()
     described: dict[str, dict[str, object]] = {}
@@ -66,15 +66,15 @@ def fingerprint(
     input_facts: Mapping[str, Mapping[str, object]] | None = None,
     with_inputs: bool = True,
 ) -> str:
-    """Hash what the work was.
+    """Compute the fingerprint of a workload.
 
     Args:
         workload: The workload.
-        digest: Knows the paths of this machine that become placeholders: interpreter, rootdir, temporary and
-            working directory.
-        facts: What the test says of the work done (`devperf.workload(boxes=12)`).
-        input_facts: Per model input `shape`, `dtype`, `sha256`, as surveyed: also of inputs that were made.
-        with_inputs: Whether what the workload is given counts.
+        digest: Knows the paths of this machine that are replaced by placeholders: interpreter, rootdir, temporary
+            and working directory.
+        facts: What the test reports about the work (`devperf.workload(boxes=12)`).
+        input_facts: Per model input `shape`, `dtype`, `sha256`, including generated inputs.
+        with_inputs: Whether the inputs are part of the fingerprint.
 
     Returns:
         16 hex digits; the same in every process and on every machine.
@@ -91,7 +91,7 @@ def fingerprint(
 
 
 def _way(workload: Workload) -> dict[str, object]:
-    """Give what changes the work beside its inputs."""
+    """Return what changes the work besides its inputs."""
     if isinstance(workload, Call):
         return {
             "shape": workload.shape,
@@ -99,7 +99,7 @@ def _way(workload: Workload) -> dict[str, object]:
             "sync": workload.sync is not None,
         }
     if isinstance(workload, Model):
-        # Providers and options of the session are under test, as the runtime is: told, not held.
+        # Providers and session options are under test, as the runtime is: recorded, not part of the fingerprint.
         return {"method": workload.method, "dims": workload.dims}
     if isinstance(workload, App):
         return {"id": workload.id, "cases": workload.cases}

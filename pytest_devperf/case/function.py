@@ -1,4 +1,4 @@
-"""What a function is called and what calling it gives, as far as it shows before it is called."""
+"""Inspect functions: their name, the kind of result that a call returns, and results that cannot be measured."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ Gives = Literal["result", "coroutine", "generator", "async generator"]
 
 
 def name_of(function: object) -> str:
-    """Name a function as its author does; an object that can be called by its type."""
+    """Return a function's name as its author wrote it; for a callable object, the name of its type."""
     while isinstance(function, functools.partial):
         function = function.func
     try:
         name = getattr(function, "__qualname__", None)
-    except Exception:  # noqa: BLE001 - whatever an object's own code raises
+    except Exception:  # noqa: BLE001 - an object's own code may raise anything
         name = None
     return name if type(name) is str else type(function).__qualname__
 
 
-def what_it_gives(function: Any) -> Gives:  # noqa: ANN401 - whatever can be called
-    """Tell what calling a function gives; also for partials, methods and objects with a `__call__`."""
-    # Of an object its type's `__call__` is what runs.
+def what_it_gives(function: Any) -> Gives:  # noqa: ANN401 - any callable
+    """Return the kind of result of a call; partials, methods and objects with a `__call__` are supported."""
+    # Calling an object runs the `__call__` of its type.
     given = {_by_its_code(function), _by_its_code(getattr(type(function), "__call__", None))} - {"result"}  # noqa: B004
     return given.pop() if given else "result"
 
 
-def _by_its_code(function: Any) -> Gives:  # noqa: ANN401 - whatever can be called
+def _by_its_code(function: Any) -> Gives:  # noqa: ANN401 - any callable
     try:
         if inspect.iscoroutinefunction(function):
             return "coroutine"
@@ -41,33 +41,33 @@ def _by_its_code(function: Any) -> Gives:  # noqa: ANN401 - whatever can be call
             return "generator"
         if inspect.isasyncgenfunction(function):
             return "async generator"
-    except Exception:  # noqa: BLE001 - whatever an object's own code raises
+    except Exception:  # noqa: BLE001 - an object's own code may raise anything
         return "result"
     return "result"
 
 
 def refuse_uncallable(given: object, *, word: str) -> None:
-    """Refuse what cannot be called: mostly the result of a call, written where the function belongs.
+    """Refuse an argument that is not callable, usually the result of a call instead of the function.
 
     Args:
-        given: What stands where a function belongs.
-        word: What it is to be: `devperf`, `setup=`.
+        given: The value passed as the function.
+        word: The parameter: `devperf`, `setup=`.
 
     Raises:
-        CaseError: It cannot be called.
+        CaseError: It is not callable.
     """
     if callable(given):
         return
     if type(given) is CoroutineType:
         given.close()
     raise CaseError(
-        f"{word} was given {with_article(type(given).__qualname__)}, which cannot be called",
+        f"{word} was given {with_article(type(given).__qualname__)}, which is not callable",
         "pass the function, and its arguments after it",
     )
 
 
 def with_article(noun: str) -> str:
-    """Put an article before a noun.
+    """Put the indefinite article before a noun.
 
     >>> with_article("int"), with_article("generator")
     ('an int', 'a generator')
@@ -76,7 +76,7 @@ def with_article(noun: str) -> str:
 
 
 def is_used_up(value: object) -> bool:
-    """Tell whether a value is an iterator that has nothing left to give; one that does not say so is not."""
+    """Return whether a value is an exhausted iterator; False if the iterator does not report its length."""
     if type(value) is GeneratorType:
         return inspect.getgeneratorstate(value) == inspect.GEN_CLOSED
     return type(value) in _COUNTED_ITERATORS and operator.length_hint(value, 1) == 0
@@ -85,11 +85,11 @@ def is_used_up(value: object) -> bool:
 _ITERABLES: tuple[Any, ...] = ([], (), {}, {}.values(), {}.items(), set(), range(0), "", b"", bytearray())
 
 _COUNTED_ITERATORS = frozenset(type(iter(each)) for each in _ITERABLES) | {type(reversed([])), type(reversed(range(0)))}
-"""Built-in iterators that know how much is left."""
+"""Built-in iterators that know how many items are left."""
 
 
 def refuse_unfinished(function: object, result: object) -> None:
-    """Refuse a result that is work still to be done: only its making would be timed.
+    """Refuse a result that still has to be computed: only its creation would be timed.
 
     Raises:
         CaseError: It is a generator, a coroutine or a future.
@@ -116,6 +116,6 @@ def refuse_unfinished(function: object, result: object) -> None:
 
 
 def _is_future(result: object) -> bool:
-    """Tell whether a result is one of a thread or process pool."""
+    """Return whether a result is a future of a thread or process pool."""
     futures: Any = sys.modules.get("concurrent.futures")
     return futures is not None and issubclass(type(result), futures.Future)

@@ -1,15 +1,15 @@
-"""Paths of this machine within texts, and the placeholders that stand for them."""
+"""Replace paths of this machine in texts by placeholders."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 Prefixes = Mapping[str, str]
-"""Path prefix -> placeholder (`/home/me/project` -> `<rootdir>`): these differ between machines, not workloads."""
+"""Path prefix -> placeholder (`/home/me/project` -> `<rootdir>`). Prefixes differ between machines, not workloads."""
 
 
 def replace_prefix(text: str, prefix: str, placeholder: str) -> str:
-    """Put a placeholder where a path is, or begins with, a prefix; also in the middle of an option.
+    """Replace a prefix of a path by a placeholder, also in the middle of an option.
 
     >>> replace_prefix("--graph=/tmp/x/m.tflite", "/tmp/x", "<tmp>")
     '--graph=<tmp>/m.tflite'
@@ -30,7 +30,7 @@ def replace_prefix(text: str, prefix: str, placeholder: str) -> str:
 
 
 class Placeholders:
-    """The prefixes of a session, longest first: a working directory within rootdir is the more exact name."""
+    """The prefixes of a session, longest first: a working directory within rootdir is more exact."""
 
     def __init__(self, prefixes: Prefixes) -> None:
         given = {prefix.rstrip("/\\"): placeholder for prefix, placeholder in prefixes.items()}
@@ -40,11 +40,11 @@ class Placeholders:
         )
 
     def may_go_into(self, text: str) -> bool:
-        """Tell whether a prefix occurs at all."""
+        """Return whether a text contains any prefix."""
         return any(prefix in text for prefix, _ in self._prefixes)
 
     def put_into(self, text: str) -> str:
-        """Put placeholders where a text holds a path of this machine."""
+        """Replace the paths of this machine in a text by placeholders."""
         for prefix, placeholder in self._prefixes:
             if prefix in text:
                 text = replace_prefix(text, prefix, placeholder)

@@ -1,8 +1,8 @@
-"""How much of a case is measured, and how.
+"""The plan of a measurement: how many rounds, iterations and process starts.
 
-A field's spelling is the option's (`--devperf-min-rounds`), the ini key's (`devperf_min_rounds`),
-the marker keyword's (`min_rounds=`) and the JSON key's (`min_rounds`); a JSON key of a time also
-carries its unit (`round_cooldown_s`).
+A field has the same name in the option (`--devperf-min-rounds`), the ini key (`devperf_min_rounds`),
+the marker keyword (`min_rounds=`) and the JSON key (`min_rounds`). The JSON key of a time also
+includes its unit (`round_cooldown_s`).
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ Suite = Literal["quick", "full"]
 Order = Literal["interleaved", "sequential"]
 
 MIN_ITERATIONS = 5
-"""Fewest iterations a slow workload is cut to: below five the quartiles of a round say nothing."""
+"""Fewest iterations per round for a slow workload: with fewer than five, the quartiles of a round mean nothing."""
 
 MIN_ROUNDS = 3
-"""Fewest rounds a slow workload is cut to, and before which nothing stops early."""
+"""Fewest rounds for a slow workload; no case stops earlier."""
 
 
 MIN_NARROW_ROUNDS = 5
-"""Fewest rounds of fewer than `MIN_ITERATIONS` samples: the quartiles are then taken over the rounds."""
+"""Fewest rounds if a round has fewer than `MIN_ITERATIONS` samples: the quartiles are then taken over the rounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How much of a case is measured: rounds over process starts, and their surroundings."""
+    """How much of a case to measure: rounds, process starts, and the conditions around them."""
 
     suite: Suite = "quick"
-    """The suite that was asked for: quick, or quick and full."""
+    """The selected suite: quick, or quick and full."""
     processes: int = 3
-    """Process starts over which the rounds are spread; 1 means all in this process."""
+    """Process starts over which the rounds are spread; 1: measure everything in this process."""
     rounds: int = 12
-    """Rounds in all."""
+    """Rounds in total."""
     min_rounds: int = 5
     """Rounds before convergence may stop a case."""
     iterations: int = 30
@@ -41,25 +41,25 @@ class Plan:
     warmup: int = 3
     """Unrecorded iterations after each process start."""
     max_time: float = 60.0
-    """Budget of one case in seconds, confirmations apart."""
+    """Time budget of one case in seconds, without confirmations."""
     cooldown: str = "auto"
-    """`auto`, `off`, seconds, or `temp=C`: what is waited for before each pass."""
+    """`auto`, `off`, seconds, or `temp=C`: what to wait for before each pass."""
     cooldown_floor: float = 30.0
-    """Least wait for a temperature plateau, in seconds."""
+    """Shortest wait for a temperature plateau, in seconds."""
     cooldown_max: float = 900.0
     """Longest wait for a temperature plateau, in seconds."""
     round_cooldown: float | None = None
     """Seconds between rounds; None: 0 on the host, 0.5 on a phone."""
     stability_target: float = 0.03
-    """Coefficient of variation of the round medians for convergence and the grade."""
+    """Coefficient of variation of the round medians below which a case has converged, also used for the grade."""
     patience: int = 2
-    """Consecutive rounds on target before convergence stops a case."""
+    """Consecutive rounds on target after which a case has converged."""
     pin_clocks: str = "auto"
-    """`off`, `auto` or `on`: whether a phone's clocks are held."""
+    """`off`, `auto` or `on`: whether to pin a phone's clocks."""
     affinity: str | None = None
-    """CPUs the workload runs on (`0-3`, `big`, `little`); None: left to the system."""
+    """CPUs that the workload runs on (`0-3`, `big`, `little`); None: the system decides."""
     order: Order = "interleaved"
-    """Whether the process starts of different cases alternate."""
+    """Whether process starts of different cases alternate."""
     seed: int = 0
     """Seed of the order of cases."""
 
@@ -70,14 +70,14 @@ PLAN_UNITS = {
     "cooldown_floor": "cooldown_floor_s",
     "cooldown_max": "cooldown_max_s",
 }
-"""JSON keys of the fields that are times: a stored number carries its unit."""
+"""JSON keys of the fields that are times: a stored number includes its unit."""
 
 
 def fewest_rounds(width: int | None) -> int:
-    """Count the rounds that a verdict takes at least.
+    """Return the number of rounds that a verdict needs at least.
 
     Args:
-        width: Samples in a round: a tool that prints an average, or a program timed as a whole, gives one.
+        width: Samples per round. A tool that prints an average, or a program timed as a whole, yields one sample.
             None: not known yet.
 
     >>> fewest_rounds(30), fewest_rounds(1)
@@ -87,9 +87,9 @@ def fewest_rounds(width: int | None) -> int:
 
 
 def rounds_of_start(rounds: int, processes: int, process: int) -> int:
-    """Count the rounds that one process start takes.
+    """Return the number of rounds that one process start runs.
 
-    The first `rounds mod processes` starts take one more.
+    The first `rounds mod processes` starts run one more.
 
     >>> [rounds_of_start(12, 5, p) for p in range(5)]
     [3, 3, 2, 2, 2]
@@ -99,10 +99,10 @@ def rounds_of_start(rounds: int, processes: int, process: int) -> int:
 
 
 def rounds_of_first_look(rounds: int, processes: int, process: int) -> int:
-    """Count the rounds that one process start takes of a run that is compared.
+    """Return the number of rounds that one process start runs if the run is compared.
 
-    The first start takes as many as an early pass needs, so that unchanged code can end there; the others share
-    what is left.
+    The first start runs as many as an early pass needs, so that unchanged code can stop there; the others share
+    the rest.
 
     >>> [rounds_of_first_look(12, 6, p) for p in range(6)]
     [3, 2, 2, 2, 2, 1]

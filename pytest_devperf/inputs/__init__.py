@@ -1,7 +1,7 @@
-"""Synthetic inputs: pure functions of their parameters, the same values in every run on every machine.
+"""Generate synthetic inputs: the same parameters give the same values in every run on every machine.
 
-They come from raw bit-generator words and integer arithmetic alone, so neither the NumPy version nor the
-machine's mathematics library can change a value. Whatever changes a value raises `VERSION`.
+The values are computed from raw words of a bit generator with integer arithmetic, so neither the NumPy version nor the
+machine's mathematics library can change them. Any change of values raises `VERSION`.
 """
 
 from __future__ import annotations

@@ -17,16 +17,16 @@ DOMAIN = 7
 """Seed domain of arrays."""
 
 MOST_ELEMENTS = 1 << 32
-"""Most elements: 16 GiB of float32; more is a slip of the pen."""
+"""Most elements: 16 GiB of float32; a larger number is a mistake."""
 
 FRACTION_BITS = {2: 11, 4: 24, 8: 53}
-"""Bits of a fraction that a float of so many bytes holds exactly (IEEE 754 precision)."""
+"""Bits of a fraction that a float of this many bytes represents exactly (IEEE 754 precision)."""
 
 PIXEL_HIGH = 256
-"""Default exclusive bound of uint8, which mostly holds pixels or quantised activations."""
+"""Default exclusive bound of uint8, mostly used for pixels or quantised activations."""
 
 INDEX_HIGH = 128
-"""Default exclusive bound of other integers: they mostly index a table, and every real table is longer."""
+"""Default exclusive bound of other integers: most are indices into a table, and real tables are longer."""
 
 
 def tensor(
@@ -42,10 +42,10 @@ def tensor(
     Args:
         shape: Sizes of all dimensions; `()` gives one value.
         dtype: Any boolean, integer, float or complex type of NumPy.
-        seed: Another seed gives other values.
+        seed: A different seed gives different values.
         low: Smallest value; None: -1 for floats, 0 for integers.
         high: Largest value for floats, exclusive bound for integers; None: 1 for floats, 256 for uint8,
-            128 for other integers. A complex number has both parts between the bounds.
+            128 for other integers. Both parts of a complex number are between the bounds.
 
     Returns:
         Array of that shape and type.
@@ -85,24 +85,24 @@ def _sizes(shape: int | Iterable[int]) -> tuple[int, ...]:
 
 
 def _numeric(dtype: DTypeLike) -> np.dtype[Any]:
-    """Take a type, in this machine's byte order, if it is numeric and IEEE's."""
+    """Return the NumPy type, in this machine's byte order, if it is numeric and IEEE 754."""
     import numpy as np
 
     try:
         kind = np.dtype(dtype)
     except TypeError:
         kind = np.dtype(object)
-    # A long double is another format on every machine, so no value of it could be promised.
+    # The format of a long double depends on the machine, so its values cannot be reproducible.
     if kind.kind not in "biufc" or kind.itemsize > (16 if kind.kind == "c" else 8):
         raise CaseError(
-            f"devperf.inputs.tensor: {dtype!r} is no numeric type it can fill",
+            f"devperf.inputs.tensor: {dtype!r} is not a supported numeric type",
             "use bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 or complex128",
         )
     return kind
 
 
 def _integers(bits: Bits, count: int, kind: np.dtype[Any], low: float | None, high: float | None) -> NDArray[Any]:
-    """Draw integers in [low, high) of a type: (count,)."""
+    """Draw integers of a type in [low, high): (count,)."""
     import numpy as np
 
     least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
@@ -114,13 +114,13 @@ def _integers(bits: Bits, count: int, kind: np.dtype[Any], low: float | None, hi
     words, span = bits.words(count), end - start
     if span < 1 << 64:
         words %= np.uint64(span)
-    # Unsigned words wrap round, which is two's complement addition for the signed types.
+    # Unsigned words wrap around, which is two's complement addition for the signed types.
     words += np.uint64(start % (1 << 64))
     return words.astype(np.uint64).view(np.int64).astype(kind)
 
 
 def _floats(bits: Bits, count: int, kind: np.dtype[Any], low: float | None, high: float | None) -> NDArray[Any]:
-    """Draw floats in [low, high] of a type, from as many bits as it holds: (count,)."""
+    """Draw floats of a type in [low, high], from as many bits as its precision: (count,)."""
     import numpy as np
 
     start, end = -1.0 if low is None else float(low), 1.0 if high is None else float(high)

@@ -1,4 +1,4 @@
-"""Words of random bits that every machine and NumPy version draws alike, and the check of parameters."""
+"""Draw random bits that are the same on every machine and NumPy version, and check parameters."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VERSION = 1
-"""Raised whenever a function here gives another value for the same parameters; it is part of every seed."""
+"""Raised whenever a function of this package returns other values for the same parameters; part of every seed."""
 
 LARGEST_SEED = (1 << 63) - 1
-"""Seeds fit a signed 64-bit integer, so that they can be stored and passed anywhere."""
+"""Seeds fit a signed 64-bit integer, so that they can be stored and passed everywhere."""
 
 WORD_BITS = 64
 """Bits of one raw word of the generator."""
 
 BELOW_BITS = 31
-"""Bits behind a bounded integer: their product with a bound of 32 bits fits 63."""
+"""Bits drawn for a bounded integer: the product with a bound of 32 bits fits 63 bits."""
 
 
 class Bits:
     """A stream of uniform integers.
 
     Args:
-        domain: Number of the kind of input, so that the same seed gives unrelated kinds unrelated streams.
+        domain: Number of the kind of input, so that different kinds get unrelated streams from the same seed.
         seed: The caller's seed.
 
     Source:
-        PCG64 seeded through SeedSequence: NumPy promises both streams for ever
-        (NEP 19, "bit generators"); the methods of `Generator` carry no such promise and are not used.
+        PCG64 seeded through SeedSequence: NumPy promises both streams forever
+        (NEP 19, "bit generators"); the methods of `Generator` have no such guarantee and are not used.
     """
 
     __slots__ = ("_source",)
@@ -67,16 +67,16 @@ class Bits:
 
 
 def whole(name: str, value: object, *, least: int, most: int) -> int:
-    """Take a parameter as a whole number within its bounds.
+    """Convert a parameter to an int and check its bounds.
 
     Raises:
-        CaseError: It is no whole number, or out of bounds.
+        CaseError: It is not a whole number, or out of bounds.
     """
     try:
         number = operator.index(value)  # type: ignore[arg-type] # the refusal of other types is the point
     except TypeError:
         raise CaseError(
-            f"devperf.inputs: {name} is {value!r}, which is no whole number", f"pass an int from {least} to {most}"
+            f"devperf.inputs: {name} is {value!r}, which is not a whole number", f"pass an int from {least} to {most}"
         ) from None
     if isinstance(value, bool) or not least <= number <= most:
         raise CaseError(f"devperf.inputs: {name} is {value!r}", f"pass an int from {least} to {most}")

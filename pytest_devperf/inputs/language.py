@@ -1,4 +1,4 @@
-"""Tokens and text whose frequencies fall as those of a language do."""
+"""Generate tokens and text with the word frequencies of a language."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TOKENS_DOMAIN, TEXT_DOMAIN = 5, 6
-"""Seed domains of both."""
+"""Seed domains."""
 
 MOST = 1 << 26
-"""Most tokens or words: half a gigabyte; more is a slip of the pen."""
+"""Most tokens or words: half a gigabyte; a larger number is a mistake."""
 
 LARGEST_VOCABULARY = 1 << 31
-"""Token ids fit the int32 that most models take."""
+"""Token ids fit the int32 that most models expect."""
 
 SENTENCE_WORDS = (6, 18)
-"""Words of a sentence, from and below."""
+"""Words per sentence: at least the first, below the second."""
 
 COMMA_EVERY = 9
 """One word in nine is followed by a comma, about as often as in prose."""
@@ -34,18 +34,18 @@ LEXICON = (
     "machine language distance mountain morning picture temperature instrument yesterday information "
     "development international understanding responsibility"
 )
-"""English words, the commonest first, so that a low rank is a common word."""
+"""English words, most frequent first."""
 
 WORDS = tuple(LEXICON.split())
 
 
 def tokens(length: int, *, vocabulary: int = 30_000, seed: int = 0) -> NDArray[np.int64]:
-    """Draw token ids, low ids far more often than high ones, as a tokenizer numbers them.
+    """Draw token ids; low ids are much more frequent than high ones, as with a real tokenizer.
 
     Args:
         length: Number of tokens.
-        vocabulary: Ids are below it.
-        seed: Another seed gives another sequence.
+        vocabulary: Exclusive upper bound of the ids.
+        seed: A different seed gives a different sequence.
 
     Returns:
         (length,) int64 in [0, vocabulary).
@@ -59,14 +59,14 @@ def tokens(length: int, *, vocabulary: int = 30_000, seed: int = 0) -> NDArray[n
 
 
 def text(words: int, *, seed: int = 0) -> str:
-    """Write sentences of English words.
+    """Generate sentences of English words.
 
     Args:
         words: Number of words.
-        seed: Another seed gives another text.
+        seed: A different seed gives a different text.
 
     Returns:
-        Words parted by single blanks, with capitals, commas and full stops.
+        Words separated by single blanks, with capitals, commas and full stops.
 
     Raises:
         CaseError: A parameter is out of bounds.
@@ -87,13 +87,13 @@ def text(words: int, *, seed: int = 0) -> str:
 
 
 def _ranks(bits: Bits, count: int, bound: int) -> NDArray[np.int64]:
-    """Draw ranks below `bound` whose frequency is about one over the rank: (count,) int64.
+    """Draw ranks below `bound` with a frequency of about one over the rank: (count,) int64.
 
-    A uniform number of bits, then a uniform number of that many bits: each octave of ranks is equally
+    Draws a uniform number of bits, then a uniform number of that many bits: each octave of ranks is equally
     likely, which is Zipf's law in integers.
     """
     octaves = bound.bit_length()
     octave = bits.below(count, octaves)
-    # One octave's numbers are 2**octave - 1 … 2**(octave + 1) - 2: together every rank from 0 on.
+    # One octave's numbers are 2**octave - 1 … 2**(octave + 1) - 2: together they cover every rank from 0.
     within = (bits.draw(count, 32) << octave) >> 32
     return ((1 << octave) - 1 + within) % bound

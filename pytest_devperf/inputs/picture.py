@@ -1,4 +1,4 @@
-"""Images: gradients, drawn shapes, and dither."""
+"""Generate images: gradients, shapes and dither."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 Pattern = Literal["gradient", "shapes", "dither"]
 
 LARGEST_SIDE = 1 << 15
-"""Longest side in pixels: a square of it already fills gigabytes, so more is a slip of the pen."""
+"""Longest side in pixels: a square of that size takes gigabytes; a larger number is a mistake."""
 
 MOST_CHANNELS = 4
 """Grey, grey and alpha, RGB, RGBA."""
 
 TURN = 512
-"""Steps of one rise and fall of a gradient: 256 levels up, 256 down."""
+"""Steps of one period of a gradient: 256 levels up, 256 down."""
 
 SHAPES = 12
-"""Shapes drawn: enough that every part of the image has an edge, few enough that most stay visible."""
+"""Number of shapes: enough that every part of the image has an edge, few enough that most stay visible."""
 
 DOMAINS = {"gradient": 1, "shapes": 2, "dither": 3}
 """Seed domain of each pattern."""
@@ -34,15 +34,15 @@ DOMAINS = {"gradient": 1, "shapes": 2, "dither": 3}
 def image(
     width: int, height: int | None = None, *, channels: int = 3, pattern: Pattern = "gradient", seed: int = 0
 ) -> NDArray[np.uint8]:
-    """Draw an image.
+    """Generate an image.
 
     Args:
         width: Pixels.
         height: Pixels; None: a square.
         channels: 1 to 4.
-        pattern: `gradient` is smooth and compresses well, `shapes` has rectangles, discs and edges,
+        pattern: `gradient` is smooth and compresses well; `shapes` has rectangles, discs and edges,
             `dither` is the gradient in black and white grain, the worst for a compressor.
-        seed: Another seed gives another image of the same kind.
+        seed: A different seed gives a different image of the same kind.
 
     Returns:
         (height, width, channels) uint8.
@@ -55,12 +55,12 @@ def image(
     channels = whole("channels", channels, least=1, most=MOST_CHANNELS)
     draw = _PATTERNS.get(pattern)
     if draw is None:
-        raise CaseError(f"devperf.inputs.image: there is no pattern {pattern!r}", f"use one of {', '.join(_PATTERNS)}")
+        raise CaseError(f"devperf.inputs.image: unknown pattern {pattern!r}", f"use one of {', '.join(_PATTERNS)}")
     return draw(Bits(DOMAINS[pattern], seed), height, width, channels)
 
 
 def _gradient(bits: Bits, height: int, width: int, channels: int) -> NDArray[np.uint8]:
-    """Rise and fall along both sides, each channel with its own slope and phase."""
+    """Draw a gradient along both sides, each channel with its own slope and phase."""
     import numpy as np
 
     y = np.arange(height, dtype=np.int64)[:, None]
@@ -74,7 +74,7 @@ def _gradient(bits: Bits, height: int, width: int, channels: int) -> NDArray[np.
 
 
 def _shapes(bits: Bits, height: int, width: int, channels: int) -> NDArray[np.uint8]:
-    """Rectangles and discs of one colour each over a gradient."""
+    """Draw rectangles and discs, each in a single colour, over a gradient."""
     import numpy as np
 
     pixels = _gradient(bits, height, width, channels)
@@ -94,7 +94,7 @@ def _shapes(bits: Bits, height: int, width: int, channels: int) -> NDArray[np.ui
 
 
 def _dither(bits: Bits, height: int, width: int, channels: int) -> NDArray[np.uint8]:
-    """Grain: a pixel is white where the gradient exceeds its random threshold."""
+    """Draw grain: a pixel is white if the gradient exceeds its random threshold."""
     import numpy as np
 
     smooth = _gradient(bits, height, width, channels)

@@ -1,4 +1,4 @@
-"""Sound: bursts like syllables of a voice, with pauses between them."""
+"""Generate sound: bursts like the syllables of a voice, separated by pauses."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ DOMAIN = 4
 """Seed domain of sound."""
 
 LONGEST_S = 3600
-"""An hour: 230 MB at 16 kHz; more is a slip of the pen."""
+"""An hour: 230 MB at 16 kHz; a longer duration is a mistake."""
 
 LOWEST_RATE_HZ, HIGHEST_RATE_HZ = 4000, 192_000
 """Telephone speech needs more than 4 kHz; no converter samples faster than 192 kHz."""
 
 FULL_SCALE = 1 << 15
-"""Samples are 16-bit integers over this, a power of two, so the division is exact."""
+"""Samples are 16-bit integers divided by this power of two, so the division is exact."""
 
 HALF_TURN = 1 << 12
-"""Steps of half a period in the sine; 0.02 degrees each, far below its own 0.16 % error."""
+"""Steps of half a period in the sine; 0.02 degrees each, far below the error of the approximation, 0.16 %."""
 
 PHASE_BITS = 32
-"""Fraction of a period kept by a phase; a frequency is so exact to a millionth of a hertz."""
+"""Bits of a phase within a period; frequencies are then exact to a millionth of a hertz."""
 
 NOISE_BITS = 5
-"""Breath beneath the voice: 32 of 32768, -60 dB, the floor of a quiet room's recording."""
+"""Bits of the noise beneath the voice: 32 of 32768, -60 dB, the noise floor of a recording in a quiet room."""
 
 VOWELS_HZ = ((730, 1090, 2440), (270, 2290, 3010), (300, 870, 2240), (530, 1840, 2480), (570, 840, 2410))
 """First three formants of five vowels.
@@ -40,19 +40,19 @@ Source:
 """
 
 FORMANT_WIDTH_HZ = 90
-"""Half width of a formant's resonance, of the order measured for speech (50 to 130 Hz)."""
+"""Half width of a formant's resonance, typical of speech (50 to 130 Hz)."""
 
 HIGHEST_VOICE_HZ = 3600
-"""Harmonics above it are left out: a voice has little energy there, and every rate from 8 kHz on holds it."""
+"""Harmonics above this are left out: a voice has little energy there, and every sample rate from 8 kHz covers it."""
 
 
 def audio(seconds: float, *, rate: int = 16_000, seed: int = 0) -> NDArray[np.float32]:
-    """Sing syllables: voiced bursts of 0.12 to 0.32 s with formants, pauses, and a little breath.
+    """Generate syllables: voiced bursts of 0.12 to 0.32 s with formants, pauses, and a little noise.
 
     Args:
-        seconds: Length; rounded down to a whole number of samples.
+        seconds: Duration, rounded down to a whole number of samples.
         rate: Samples per second.
-        seed: Another seed gives other syllables.
+        seed: A different seed gives different syllables.
 
     Returns:
         (seconds * rate,) float32 in [-1, 1).
@@ -67,7 +67,9 @@ def audio(seconds: float, *, rate: int = 16_000, seed: int = 0) -> NDArray[np.fl
         raise CaseError(f"devperf.inputs.audio: seconds is {seconds!r}", f"pass a number above 0, up to {LONGEST_S}")
     count = int(seconds * rate)
     if count == 0:
-        raise CaseError(f"devperf.inputs.audio: {seconds} s at {rate} Hz hold no sample", f"pass at least {1 / rate} s")
+        raise CaseError(
+            f"devperf.inputs.audio: {seconds} s at {rate} Hz contain no sample", f"pass at least {1 / rate} s"
+        )
     bits = Bits(DOMAIN, seed)
     wave = np.zeros(count, dtype=np.int64)
     at = 0
@@ -83,14 +85,14 @@ def audio(seconds: float, *, rate: int = 16_000, seed: int = 0) -> NDArray[np.fl
 
 
 def _syllable(bits: Bits, length: int, rate: int) -> NDArray[np.int64]:
-    """Sound one vowel: harmonics of a gliding pitch, weighted by formants, swelling and fading: (length,)."""
+    """Generate one vowel: harmonics of a gliding pitch, weighted by formants, faded in and out: (length,)."""
     import numpy as np
 
     formants_hz = VOWELS_HZ[bits.one(0, len(VOWELS_HZ))]
     pitch_hz, glide_percent = bits.one(95, 220), bits.one(-20, 10)
     loudness = bits.one(9000, 20_000)
     time = np.arange(length, dtype=np.int64)
-    # The pitch glides in a straight line; its running sum is the phase.
+    # The pitch changes linearly; its cumulative sum is the phase.
     step = (pitch_hz << PHASE_BITS) // rate
     phase = np.cumsum(step + step * glide_percent * time // (100 * length))
     highest_hz = min(HIGHEST_VOICE_HZ, rate // 2 - 1)
@@ -98,14 +100,14 @@ def _syllable(bits: Bits, length: int, rate: int) -> NDArray[np.int64]:
     wave = np.zeros(length, dtype=np.int64)
     for number, weight in enumerate(weights, start=1):
         wave += _sine(phase * number) * weight >> 12
-    # Raised parabola: 0 at both ends, 1 in the middle; loud between, as a syllable is.
+    # Inverted parabola: 0 at both ends, 1 in the middle.
     envelope = (4 * FULL_SCALE * time * (length - time)) // (length * length)
     peak = max(1, int(abs(wave).max()))
     return (wave * loudness // peak) * envelope // FULL_SCALE
 
 
 def _weight(frequency_hz: int, formants_hz: tuple[int, ...]) -> int:
-    """Weigh a harmonic by its distance from the formants, falling 6 dB a formant; 4096 is one."""
+    """Return the weight of a harmonic from its distance to the formants, minus 6 dB per formant; 4096 is one."""
     total = 0
     for number, formant_hz in enumerate(formants_hz):
         distance_hz = frequency_hz - formant_hz
@@ -114,11 +116,11 @@ def _weight(frequency_hz: int, formants_hz: tuple[int, ...]) -> int:
 
 
 def _sine(phase: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the sine of a phase (2**32 is a turn) as an integer; 32767 is one.
+    """Return the sine of a phase (2**32 is a full turn) as an integer; 32767 is one.
 
     Source:
         Bhaskara I's rational approximation, Mahabhaskariya (about 629); its error is below 0.17 %,
-        and integers make it exact everywhere.
+        and integer arithmetic gives the same result everywhere.
     """
     import numpy as np
 

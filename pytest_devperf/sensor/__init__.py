@@ -1,1 +1,1 @@
-"""What surrounded a measurement: temperature, clocks, power and load."""
+"""Read the conditions around a measurement: temperature, clocks, power and load."""

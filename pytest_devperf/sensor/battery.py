@@ -1,4 +1,4 @@
-"""`dumpsys battery`: temperature, level, and where the power comes from."""
+"""Parse `dumpsys battery`: temperature, level and power source."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pytest_devperf.sensor.reading import State, lines_of, raw_words, refusal
 from pytest_devperf.untrusted import parse_whole
 
 TENTHS_PER_C = 10
-"""The battery's temperature counts in tenths of °C. Source: android.os.BatteryManager.EXTRA_TEMPERATURE."""
+"""Unit of the battery's temperature. Source: android.os.BatteryManager.EXTRA_TEMPERATURE."""
 
 BELIEVED_TENTHS = (1, 1000)
-"""0.1 to 100 °C: a missing sensor answers 0, a broken one thousands."""
+"""0.1 to 100 °C: a missing sensor reports 0, a broken one thousands."""
 
 CHARGING = 2
 """`status`. Source: android.os.BatteryManager, BATTERY_STATUS_CHARGING."""
@@ -21,34 +21,34 @@ STATUSES = frozenset({2, 3, 4, 5})
 """Charging, discharging, not charging, full; 1 is unknown."""
 
 STOPPED = re.compile(r"\s*\(?UPDATES STOPPED\b")
-"""The line that says that somebody set the readings. Source: AOSP BatteryService.dumpInternal."""
+"""The line printed if somebody set the readings. Source: AOSP BatteryService.dumpInternal."""
 
 HEADER = re.compile(r".* (state|stats|status|info|history|log|settings)", re.IGNORECASE)
-"""A key without a value that begins another block; a sentence may end in a colon too."""
+"""A key without a value that begins another block; a sentence may end in a colon as well."""
 
 SOURCES = ("ac", "usb", "wireless", "dock", "mod")
-"""What may power a phone; MOD is a battery snapped to its back."""
+"""Power sources of a phone; MOD is a battery attached to its back."""
 
 MOST_MV = 100_000
-"""100 V: a phone's battery has 3 to 12."""
+"""100 V: a phone's battery has 3 to 12 V."""
 
 MOST_UA = 100_000_000
-"""100 A, and 100 Ah: no phone draws or stores so much."""
+"""100 A, and 100 Ah: no phone draws or stores that much."""
 
 MICROAMPERE_FROM = 20_000
-"""Magnitude from which `current now` counts in µA: no phone draws 20 A, and vendors use both units."""
+"""Magnitude from which `current now` is in µA: no phone draws 20 A, and vendors use both units."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatteryReading:
-    """What the battery service says; of a faked reading every value is what somebody set."""
+    """The battery service's values; if they are faked, every value is what somebody set."""
 
     state: State
     temp_c: float | None = None
     level_pct: float | None = None
     charging: bool | None = None
     powered: tuple[str, ...] | None = None
-    """Sources that power the phone now (`ac`, `usb`, `wireless`, `dock`, `mod`); None where it is not told."""
+    """Sources that power the phone now (`ac`, `usb`, `wireless`, `dock`, `mod`); None: not known."""
     voltage_mv: int | None = None
     current_ma: float | None = None
     charge_counter_uah: int | None = None
@@ -57,16 +57,16 @@ class BatteryReading:
 
     @property
     def power_state(self) -> str | None:
-        """`AC` or `battery`, as contexts say it."""
+        """`AC` or `battery`, as in contexts."""
         if self.powered is None:
             return None
         return "AC" if self.powered else "battery"
 
 
 def parse_battery(text: str) -> BatteryReading:
-    """Read the first block of the dump: whole keys, the first of equal ones.
+    """Parse the first block of the dump: the first of equal keys.
 
-    Vendors add blocks with the same words, sentences with a colon, and lines without any.
+    Vendors add blocks with the same keys, sentences with a colon, and lines without one.
 
     Source:
         AOSP BatteryService.dumpInternal.
@@ -96,7 +96,7 @@ def parse_battery(text: str) -> BatteryReading:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Read `key: value` lines of the first block; the next header ends it."""
+    """Parse the `key: value` lines of the first block, which ends at the next header."""
     fields: dict[str, str] = {}
     for line in lines_of(text):
         key, colon, value = line.partition(":")

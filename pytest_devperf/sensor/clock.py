@@ -1,4 +1,4 @@
-"""Clocks of a phone's processors: one script that asks, one function that reads the answer."""
+"""Read the clocks of a phone's CPUs: a script, and the parser of its output."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FILES = (
     "scaling_governor",
     "related_cpus",
 )
-"""What is read of each policy. Source: Linux Documentation/admin-guide/pm/cpufreq.rst."""
+"""Files read for each policy. Source: Linux Documentation/admin-guide/pm/cpufreq.rst."""
 
 MOST_KHZ = 100_000_000
-"""100 GHz: a clock above it is damage."""
+"""100 GHz: a higher value is damaged data."""
 
 MOST_CPUS = 8192
-"""CPUs that a Linux kernel can be built for. Source: Linux arch/x86/Kconfig, NR_CPUS_RANGE_END."""
+"""Most CPUs that a Linux kernel supports. Source: Linux arch/x86/Kconfig, NR_CPUS_RANGE_END."""
 
 POLICIES = 16
-"""Policies asked for by number: listing the folder may be forbidden while reading a file is not."""
+"""Policies to read by number: listing the folder may be forbidden even if reading the files is allowed."""
 
 CLOCK_SCRIPT = f"""\
 n=0
@@ -36,7 +36,7 @@ while [ $n -lt {POLICIES} ]; do
   done
   n=$((n + 1))
 done"""
-"""Prints `policy0 scaling_cur_freq 1804800` per readable file; the shell reads them itself, without a process each."""
+"""Prints `policy0 scaling_cur_freq 1804800` per readable file, using only shell builtins, without other processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,21 +47,21 @@ class ClockReading:
     cur_khz: Mapping[str, int] = field(default_factory=dict)
     min_khz: Mapping[str, int] = field(default_factory=dict)
     max_khz: Mapping[str, int] = field(default_factory=dict)
-    """The cap now: heat, power saving, fixed performance or the vendor's idle default set it."""
+    """The current cap, set by heat, power saving, fixed performance or the vendor's idle default."""
     hardware_max_khz: Mapping[str, int] = field(default_factory=dict)
     governors: Mapping[str, str] = field(default_factory=dict)
     cpus: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """CPUs of each policy, those that are offline too."""
+    """CPUs of each policy, including offline ones."""
     why: str | None = None
 
     @property
     def governor(self) -> str | None:
-        """All governors, each once, joined with commas."""
+        """All governors, without duplicates, joined with commas."""
         return ",".join(dict.fromkeys(self.governors.values())) or None
 
 
 def parse_clocks(text: str) -> ClockReading:
-    """Read the answer of `CLOCK_SCRIPT`; unknown where no policy could be read."""
+    """Parse the output of `CLOCK_SCRIPT`; unknown if no policy could be read."""
     found: dict[str, dict[str, str]] = {name: {} for name in FILES}
     for line in lines_of(text):
         match = re.fullmatch(r"(policy[0-9]{1,4}) (\w+) (\S.*)", line.strip())
@@ -83,7 +83,7 @@ def parse_clocks(text: str) -> ClockReading:
 
 
 def capped(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
-    """Find the policies whose cap is lower than it was, with the cap now in kHz.
+    """Return the policies whose cap is lower than before, with the current cap in kHz.
 
     >>> capped({"policy0": 1800000, "policy4": 2400000}, {"policy0": 1800000, "policy4": 1600000})
     {'policy4': 1600000}

@@ -1,4 +1,4 @@
-"""Readings at one moment, and what a run's readings come to."""
+"""Sensor readings at one moment, and the summary of a run's readings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SOFTWARE = ("os", "driver", "ep", "sdk", "python")
-"""Facts of software that every run context holds, null where they are not known."""
+"""Software facts that every run context contains, null if not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,15 +14,15 @@ class CpuSet:
     """CPUs that the measured process may use."""
 
     cpus: str
-    """Those it is bound to, as the kernel writes them: `0-3,6`."""
+    """CPUs that the process is bound to, in the kernel's format: `0-3,6`."""
     usable: float
-    """How many it may keep busy: their number, or a container's quota if that is less."""
+    """CPUs that it may keep busy: their number, or a container's quota if that is lower."""
     layout: str | None = None
-    """What they are made of: `4 cores of 2 threads`. Sets of the same words are alike."""
+    """Their cores and threads: `4 cores of 2 threads`. Sets with equal descriptions are equivalent."""
 
     @property
     def words(self) -> str:
-        """The number and which, as people say it.
+        """The number of CPUs and their indices, for messages.
 
         >>> CpuSet(cpus="0-3,6", usable=1.5).words, CpuSet(cpus="2", usable=1).words
         ('1.5 CPUs (of 0-3,6)', '1 CPU (2)')
@@ -35,29 +35,29 @@ class CpuSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the sensors said in one look; None is *not known*, never a number in its place."""
+    """Readings of all sensors at one moment; None is *not known*, never a number in its place."""
 
     at_ns: int
-    """When, by the session's clock."""
+    """Time of the reading, by the session's clock."""
     temp_c: float | None = None
-    """The temperature that decides (package on a host, skin or battery on a phone)."""
+    """The temperature used for decisions (package on a host, skin or battery on a phone)."""
     temps_c: Mapping[str, float] = field(default_factory=dict)
     """Every plausible temperature by sensor name."""
     sensors_c: Mapping[str, float] = field(default_factory=dict)
-    """What sensors of plugins read, by name."""
+    """Readings of sensors added by plugins, by name."""
     throttled: bool | None = None
-    """Whether the device says it is throttling now."""
+    """Whether the device reports that it is throttling now."""
     throttle_count: int | None = None
-    """A counter that only rises while throttling; a rise between two looks is throttling."""
+    """A counter that rises only while the device throttles."""
     cur_khz: Mapping[str, int] = field(default_factory=dict)
-    """Clock of each policy now."""
+    """Current clock of each policy."""
     max_khz: Mapping[str, int] = field(default_factory=dict)
-    """Highest clock each policy is allowed now."""
+    """Highest allowed clock of each policy now."""
     governor: str | None = None
-    """Frequency governor; several are joined with commas."""
+    """Frequency governors, joined with commas."""
     cpu_set: CpuSet | None = None
     pinned: bool | None = None
-    """Whether clocks are held by us; False on a host."""
+    """Whether this plugin holds the clocks; False on a host."""
     power_state: str | None = None
     """`AC` or `battery`."""
     power_plan: str | None = None
@@ -65,37 +65,37 @@ class Context:
     charging: bool | None = None
     battery_pct: float | None = None
     charge_uah: int | None = None
-    """Charge left in the battery by its own counter."""
+    """Charge left in the battery, by its own counter."""
     voltage_mv: int | None = None
     """Voltage of the battery."""
     cpu_pct: float | None = None
-    """CPU used by everything since the last look, of all cores."""
+    """CPU use of all processes on all cores since the previous look."""
     stolen_pct: float | None = None
-    """Share of CPU time since the last look that a hypervisor gave to others (steal)."""
+    """Share of CPU time since the previous look that a hypervisor gave to others (steal)."""
     free_ram_mb: float | None = None
     used_ram_mb: float | None = None
-    """Memory in use: of the measuring process on a host, of the whole device on a phone."""
+    """Memory in use: by the measuring process on a host, by the whole device on a phone."""
     pressure_cpu_pct: float | None = None
-    """Share of the last 10 s in which some task waited for a CPU (PSI)."""
+    """Share of the last 10 s in which at least one task waited for a CPU (PSI)."""
     adapter_util_pct: float | None = None
-    """Use of the GPU or NPU."""
+    """Utilization of the GPU or NPU."""
     device_mem_local_mb: float | None = None
     device_mem_shared_mb: float | None = None
     faked: bool = False
-    """Whether a sensor was overridden by somebody (`UPDATES STOPPED`)."""
+    """Whether somebody overrides a sensor (`UPDATES STOPPED`)."""
     settled: bool | None = None
-    """Whether the battery temperature was refreshed since the last look, on a phone."""
+    """Whether the battery temperature was refreshed since the previous look (phones)."""
     anchor: str | None = None
     """Identity of the anchor kernel: kernel, interpreter, library versions."""
     env: Mapping[str, str | None] = field(default_factory=dict)
-    """Facts of software: `os`, `driver`, `ep`, `sdk`, `python`."""
+    """Software facts: `os`, `driver`, `ep`, `sdk`, `python`."""
     notes: tuple[str, ...] = ()
-    """What could not be read, in its raw words."""
+    """Answers that could not be read, verbatim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockState:
-    """What the clocks were allowed to do."""
+    """The allowed clocks during a run."""
 
     pinned: bool | None = None
     max_khz: Mapping[str, int] = field(default_factory=dict)
@@ -114,25 +114,25 @@ class During:
     device_mem_local_mb: float | None = None
     device_mem_shared_mb: float | None = None
     waited_pct: float | None = None
-    """Share of wall time in which the measuring thread waited for a CPU; the worst round."""
+    """Share of wall time in which the measuring thread waited for a CPU, in the worst round."""
     pressure_cpu_pct: float | None = None
     stolen_pct: float | None = None
-    """Share of CPU time that a hypervisor gave to others; the worst time between two looks."""
+    """Share of CPU time that a hypervisor gave to others, at its worst between two looks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """What a run's looks come to: start, end, and the worst in between. Spelt as stored."""
+    """Summary of a run's looks: start, end, and the worst value between. Field names are those of the document."""
 
     temp_start_c: float | None = None
     temp_end_c: float | None = None
     temp_max_c: float | None = None
     sensors_max_c: Mapping[str, float] = field(default_factory=dict)
-    """The highest temperature of every sensor that a plugin added, by name."""
+    """The highest reading of every sensor added by a plugin, by name."""
     throttled: bool | None = None
     clock_state: ClockState = field(default_factory=ClockState)
     cpu_set: CpuSet | None = None
-    """The least that any look saw."""
+    """The smallest set that any look reported."""
     power_state: str | None = None
     battery_pct: float | None = None
     charging: bool | None = None
@@ -143,5 +143,5 @@ class RunContext:
     anchor: str | None = None
     comparable_to_baseline: bool | None = None
     faked: bool = False
-    """Whether a sensor was overridden by somebody in any look."""
+    """Whether any look found a sensor that somebody overrides."""
     notes: tuple[str, ...] = ()

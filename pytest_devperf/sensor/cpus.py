@@ -1,4 +1,4 @@
-"""Which CPUs a process may use: those it is bound to, and the time that a container's quota leaves it."""
+"""Read the CPUs that a process may use: its affinity, and the CPU quota of its container."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from pytest_devperf.sensor.context import CpuSet
 from pytest_devperf.untrusted import parse_whole
 
 MOST_CPUS = 8192
-"""CPUs that a Linux kernel can be built for. Source: Linux arch/x86/Kconfig, NR_CPUS_RANGE_END."""
+"""Most CPUs that a Linux kernel supports. Source: Linux arch/x86/Kconfig, NR_CPUS_RANGE_END."""
 
 MOST_LEVELS = 64
-"""Control groups in each other that are read; systemd with containers in containers makes about ten."""
+"""Nested control groups to read; systemd with containers inside containers has about ten."""
 
 KINDS_APART = 1.15
-"""How much faster the fastest cores must be to be another kind: the favoured cores of one kind (Turbo Boost Max,
-Precision Boost) are up to a tenth faster than the others."""
+"""Ratio of clocks from which the fastest cores count as a different kind: the favoured cores of one kind (Turbo Boost
+Max, Precision Boost) are up to a tenth faster than the others."""
 
 _SPANS = re.compile(r"[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*")
 
 Core = tuple[str, str, str]
-"""Package, core and kind (`big`, `little`, or empty where all are alike)."""
+"""Package, core and kind (`big`, `little`, or empty if all are alike)."""
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...] | None:
-    """Read a list of CPUs as the kernel writes it, sorted; None if it is none.
+    """Parse a list of CPUs in the kernel's format, sorted; return None if it is not one.
 
     Source:
         Linux Documentation/admin-guide/kernel-parameters.rst, "cpu lists".
@@ -50,7 +50,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...] | None:
 
 
 def format_cpu_list(cpus: Iterable[int]) -> str:
-    """Write CPUs as the kernel does.
+    """Format CPUs as the kernel does.
 
     >>> format_cpu_list([5, 0, 1, 2])
     '0-2,5'
@@ -64,7 +64,7 @@ def format_cpu_list(cpus: Iterable[int]) -> str:
 
 
 def parse_allowed(text: str) -> tuple[int, ...] | None:
-    r"""Read the CPUs that a process is bound to from `/proc/PID/status`; None if it does not say.
+    r"""Parse the affinity from `/proc/PID/status`; return None if it is missing.
 
     Source:
         proc(5), `Cpus_allowed_list`.
@@ -77,7 +77,7 @@ def parse_allowed(text: str) -> tuple[int, ...] | None:
 
 
 def parse_cpu_max(text: str) -> float | None:
-    """Read the quota of a control group, version 2, in CPUs; None if there is none.
+    """Parse the quota of a control group, version 2, in CPUs; return None if there is none.
 
     Source:
         Linux Documentation/admin-guide/cgroup-v2.rst, `cpu.max`.
@@ -90,7 +90,7 @@ def parse_cpu_max(text: str) -> float | None:
 
 
 def parse_cfs_quota(quota: str, period: str) -> float | None:
-    """Read the quota of a control group, version 1, in CPUs; None if there is none.
+    """Parse the quota of a control group, version 1, in CPUs; return None if there is none.
 
     Source:
         Linux Documentation/scheduler/sched-bwc.rst.
@@ -109,10 +109,10 @@ def _ratio(quota: str, period: str) -> float | None:
 
 
 def group_folders(text: str) -> Iterator[str]:
-    """List the folders below `/sys/fs/cgroup` that may limit a process, from the text of its `/proc/PID/cgroup`.
+    """List the folders below `/sys/fs/cgroup` that may limit a process, given its `/proc/PID/cgroup`.
 
-    Every group above a process limits it too. In a container the mount may begin at the container's own group,
-    of which the text knows nothing: there only the mount's own folder exists.
+    Every ancestor of a process's group limits it too. In a container, the mount may begin at the container's own
+    group, which the text does not contain: then only the folder of the mount itself exists.
 
     Source:
         cgroups(7), `/proc/PID/cgroup`.
@@ -137,7 +137,7 @@ def group_folders(text: str) -> Iterator[str]:
 
 
 def describe_layout(cores: Sequence[Core]) -> str:
-    """Say what a set of CPUs is made of; two sets with the same words do the same work in the same time.
+    """Describe the cores and threads of a set of CPUs; sets with equal descriptions are equally fast.
 
     Args:
         cores: Package, core and kind of every CPU of the set.
@@ -163,7 +163,7 @@ def _describe_cores(kind: str, threads: int, many: int) -> str:
 
 
 def read_clusters(folder: Path) -> Mapping[str, tuple[int, ...]]:
-    """Tell the fastest and the slowest CPUs by the highest clock of their policy; nothing where all are alike."""
+    """Return the fastest and the slowest CPUs by the highest clock of their policy; empty if all are alike."""
     speeds: dict[int, int] = {}
     for policy in folder.glob("policy*"):
         with contextlib.suppress(OSError, ValueError):
@@ -177,11 +177,11 @@ def read_clusters(folder: Path) -> Mapping[str, tuple[int, ...]]:
 
 
 class CpuSensor:
-    """The CPUs that this process may use, as the Linux kernel says.
+    """Reads the CPUs that this process may use from the Linux kernel.
 
     Args:
-        root: Folder that holds `proc` and `sys`.
-        read: Reads a small file; None where it is absent.
+        root: Folder that contains `proc` and `sys`.
+        read: Reads a small file; returns None if it does not exist.
     """
 
     def __init__(self, root: Path, read: Callable[[Path], str | None]) -> None:
@@ -195,8 +195,8 @@ class CpuSensor:
         self._layouts: dict[tuple[int, ...], str | None] = {}
 
     def read(self) -> CpuSet | None:
-        """Read them now; None where they are not known."""
-        # Of the calling thread, and not kept open: a fork would read its parent's.
+        """Read them now; return None if they are not known."""
+        # Read the file of the calling thread, and do not keep it open: after a fork it would be the parent's.
         status = self._text(self._root / "proc/thread-self/status") or self._text(self._root / "proc/self/status")
         allowed = parse_allowed(status)
         if not allowed:
@@ -239,7 +239,7 @@ class CpuSensor:
 
 
 def read_bound_cpus() -> CpuSet | None:
-    """Read the CPUs that this process is bound to, where psutil can tell (Windows); quotas are not known there."""
+    """Read this process's affinity with psutil, if psutil supports it (Windows); quotas are not known there."""
     import psutil
 
     process = psutil.Process()

@@ -1,25 +1,25 @@
-"""Energy that a device drew from its battery between two looks."""
+"""Compute the energy that a device drew from its battery between two looks."""
 
 from __future__ import annotations
 
 from pytest_devperf.sensor.context import Context
 
 MJ_PER_UAH_V = 3.6
-"""1 µAh is 3.6 mC, and a coulomb at a volt is a joule."""
+"""1 µAh is 3.6 mC, and a coulomb at one volt is a joule."""
 
 BATTERY = "battery"
 
 
 def energy_mj(before: Context, after: Context) -> float | None:
-    """Tell the energy drawn between two looks, in mJ, of everything the device did meanwhile.
+    """Compute the energy in mJ that the whole device drew between two looks.
 
     Args:
         before: A look.
-        after: A later one.
+        after: A later look.
 
     Returns:
-        None where it was not on battery in both, tells no charge counter or voltage, or the counter has not moved:
-        many count in steps of thousands of µAh.
+        None unless the device was on battery in both looks, reports charge and voltage, and the counter moved:
+        many counters have steps of thousands of µAh.
     """
     if before.power_state != BATTERY or after.power_state != BATTERY:
         return None

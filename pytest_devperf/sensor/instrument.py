@@ -1,4 +1,4 @@
-"""Who traces the measuring thread: a coverage tool, a debugger or a profiler makes every time a lie."""
+"""Detect coverage tools, debuggers and profilers that trace the measuring thread and falsify its times."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ KNOWN = {
     "line_profiler": "a profiler (line_profiler)",
     "_memray": "a profiler (memray)",
 }
-"""Tools by the module their trace function comes from."""
+"""Tools by the module of their trace function."""
 
 
 def read_instrument() -> str | None:
-    """Name what traces the calling thread; None where nothing does.
+    """Name the tools that trace the calling thread; return None if there are none.
 
     Returns:
-        Names joined by `and`: `coverage`, `a debugger (pydevd)`, `a profiler (cProfile)`, or where it is unknown
-        the trace function's module and name.
+        Names joined by `and`: `coverage`, `a debugger (pydevd)`, `a profiler (cProfile)`. For an unknown tool, the
+        module and name of the trace function.
     """
     return " and ".join(dict.fromkeys(_instruments())) or None
 
@@ -42,7 +42,7 @@ def _instruments() -> Iterator[str]:
     for function in (sys.gettrace(), sys.getprofile()):
         if function is not None:
             yield _name(function)
-    # There since 3.12.
+    # Available since 3.12.
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is not None:
         for tool in range(MONITORING_TOOLS):
@@ -52,9 +52,9 @@ def _instruments() -> Iterator[str]:
 
 
 def _name(function: object) -> str:
-    """Name a trace function by its module: a plain function's, a method's owner's, or an extension object's type's.
+    """Name a trace function by its module: that of a function, of a method's owner, or of an extension object's type.
 
-    The type's bases count, too: run as a program, a profiler's own module has another name.
+    The bases of the type count as well: a profiler's own module has another name if it is run as a program.
     """
     owner = getattr(function, "__self__", None)
     kind = type(function if owner is None else owner)

@@ -1,6 +1,6 @@
-"""What a Linux machine says of itself, read from /proc and /sys.
+"""Read the sensors of a Linux machine from /proc and /sys.
 
-A look happens between rounds, so it must be cheap: which files there are is found out once, and the ones
+Readings take place between rounds, so they must be cheap: the files are located once, and those
 read every time stay open.
 """
 
@@ -25,16 +25,16 @@ from pytest_devperf.sensor.supply import Supply, parse_supply
 from pytest_devperf.sensor.zone import is_temperature, parse_celsius
 
 MAX_OPEN = 64
-"""Files kept open at most: a process may often hold no more than 1024, and they belong to the tests."""
+"""Most files kept open: a process is often limited to 1024, and most of them belong to the tests."""
 
 MAX_POLICIES = 16
-"""Frequency policies read at most: large servers have one per CPU, all under the same caps."""
+"""Most frequency policies read: large servers have one per CPU, all under the same caps."""
 
 MAX_CORES = 32
-"""Cores whose throttle counter is read at most: a throttling package counts in its own file anyway."""
+"""Most cores whose throttle counter is read: a package that throttles has a counter of its own."""
 
 READ_BYTES = 16_384
-"""Bytes read of one file: only the head of `/proc/stat` and `/proc/meminfo` is used."""
+"""Bytes read per file: only the beginning of `/proc/stat` and `/proc/meminfo` is used."""
 
 DECIDING = (
     r"coretemp/Package id \d+",
@@ -48,23 +48,23 @@ DECIDING = (
     r"soc[-_]thermal.*",
     r"acpitz(/.*)?",
 )
-"""Sensors that may decide, best first: the package, then a core, then what is near the processor.
+"""Sensors used for decisions, best first: the package, then a core, then sensors near the processor.
 
-Tdie comes before Tctl, which carries an offset on some Ryzen (kernel: Documentation/hwmon/k10temp.rst).
+Tdie comes before Tctl, which includes an offset on some Ryzen (kernel: Documentation/hwmon/k10temp.rst).
 """
 
 PI_THROTTLED = 0b1110
-"""Bits of a Raspberry Pi's `get_throttled` that hold *now*: clock capped, throttled, soft limit.
+"""Bits of a Raspberry Pi's `get_throttled` for the current state: clock capped, throttled, soft limit.
 
 Source: Raspberry Pi firmware documentation, `vcgencmd get_throttled`.
 """
 
 COOLED_BY_CLOCK = re.compile(r"(Processor|cpufreq-.*|thermal-cpufreq-.*|cpu-.*)\s*", re.IGNORECASE)
-"""Cooling devices that slow a processor down; fans and idle injection are others."""
+"""Cooling devices that slow down the processor, unlike fans and idle injection."""
 
 
 def deciding_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Choose the sensors whose hottest is the machine's temperature; empty where none is near the processor.
+    """Choose the sensors whose maximum is the machine's temperature; empty if none is near the processor.
 
     >>> deciding_names(["nvme/Composite", "coretemp/Core 0", "coretemp/Package id 0"])
     ('coretemp/Package id 0',)
@@ -78,13 +78,13 @@ def deciding_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 class Files:
-    """Small files of the kernel, the first ones read kept open."""
+    """Reads small files of the kernel; the first ones stay open."""
 
     def __init__(self) -> None:
         self._open: dict[Path, int] = {}
 
     def text(self, path: Path) -> str | None:
-        """Read a file from its beginning; None where it is absent, denied or answers an error."""
+        """Read a file from its beginning; return None if it is missing, denied or raises an error."""
         try:
             descriptor = self._open.get(path)
             if descriptor is None:
@@ -102,20 +102,20 @@ class Files:
         return self._open[path]
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         while self._open:
             os.close(self._open.popitem()[1])
 
     def __del__(self) -> None:
-        """Give the files back with the object."""
+        """Close the files with the object."""
         self.close()
 
 
 class LinuxSensors:
-    """The sensors of this machine, found once.
+    """The sensors of this machine, located once.
 
     Args:
-        root: Folder that holds `proc` and `sys`; another one than `/` for tests.
+        root: Folder that contains `proc` and `sys`; tests pass another one than `/`.
     """
 
     def __init__(self, root: str | Path = "/") -> None:
@@ -140,7 +140,7 @@ class LinuxSensors:
         return parse_cpu_times(self._files.text(self._root / "proc/stat") or "")
 
     def look(self, *, quick: bool) -> Context:
-        """Read everything but the CPU's use; in quick looks neither the supply nor slow sensors."""
+        """Read everything but the CPU use; a quick look omits the power supply and slow sensors."""
         temps_c = self.temps_c(quick=quick)
         supply = Supply() if quick else self.supply()
         return Context(
@@ -163,9 +163,9 @@ class LinuxSensors:
         )
 
     def temps_c(self, *, quick: bool) -> dict[str, float]:
-        """Read temperatures in °C by name, of equal names (two sockets) the hottest; in a quick look the deciding ones.
+        """Read temperatures in °C by name; of equal names (two sockets) the hottest.
 
-        Others can be slow or wake a sleeping device (a disk, a GPU).
+        A quick look reads only the deciding ones: others can be slow or wake a sleeping device (a disk, a GPU).
         """
         wanted = self._deciding if quick else tuple(self._temps)
         readings = ((name, parse_celsius(self._files.text(path))) for name in wanted for path in self._temps[name])
@@ -176,27 +176,27 @@ class LinuxSensors:
         return temps_c
 
     def temp_c(self, temps_c: Mapping[str, float]) -> float | None:
-        """Choose the deciding temperature of those read: the hottest package."""
+        """Return the deciding temperature: the hottest package."""
         return max((temps_c[name] for name in self._deciding if name in temps_c), default=None)
 
     def clocks_khz(self, name: str) -> dict[str, int]:
-        """Read `scaling_cur_freq` or `scaling_max_freq` of each policy; empty where there is no cpufreq."""
+        """Read `scaling_cur_freq` or `scaling_max_freq` of each policy; empty if there is no cpufreq."""
         readings = ((folder.name, parse_count(self._files.text(folder / name))) for folder in self._policies)
         return {policy: khz for policy, khz in readings if khz is not None}
 
     def governor(self) -> str | None:
-        """Read the frequency governors, each once."""
+        """Read the frequency governors, without duplicates."""
         texts = (self._files.text(folder / "scaling_governor") for folder in self._policies)
         return ",".join(dict.fromkeys(text.strip() for text in texts if text)) or None
 
     def throttle_count(self) -> int | None:
-        """Add up the kernel's counters of thermal throttling; None where the processor has none."""
+        """Sum the kernel's counters of thermal throttling; None if the processor has none."""
         counts = [parse_count(self._files.text(path)) for path in self._throttle]
         known = [count for count in counts if count is not None]
         return sum(known) if known else None
 
     def throttled_now(self) -> bool | None:
-        """Tell whether the firmware or a cooling device slows the processor now; None where nothing tells."""
+        """Return whether the firmware or a cooling device slows the processor down now; None if not known."""
         states = [parse_count(self._files.text(path)) for path in self._cooling]
         known = [state > 0 for state in states if state is not None]
         flags = parse_count(self._files.text(self._firmware)) if self._firmware is not None else None
@@ -205,7 +205,7 @@ class LinuxSensors:
         return any(known) if known else None
 
     def supply(self) -> Supply:
-        """Read mains and batteries; listed anew each time, since docks come and go."""
+        """Read mains and batteries; the folder is listed every time, since a dock may be attached or removed."""
         return parse_supply([_supply_files(folder) for folder in _sorted(self._supplies, "*")])
 
     def power_plan(self) -> str | None:
@@ -213,11 +213,11 @@ class LinuxSensors:
         return (self._files.text(self._profile) or "").strip() or None
 
     def free_ram_mb(self) -> float | None:
-        """Read the memory a new program could have, in MB."""
+        """Read the memory available to a new program, in MB."""
         return parse_free_ram_mb(self._files.text(self._root / "proc/meminfo") or "")
 
     def used_ram_mb(self) -> float | None:
-        """Read the resident memory of this very process in MB; not kept open, since a fork would read its parent's."""
+        """Read the resident memory of this process in MB; not kept open: after a fork it is the parent's."""
         try:
             text = (self._root / "proc/self/status").read_text(errors="replace")
         except OSError:
@@ -231,7 +231,7 @@ class LinuxSensors:
 
 
 def _sorted(folder: Path, pattern: str) -> list[Path]:
-    """List a folder in the order of the numbers in its names; empty where it is absent or denied."""
+    """List a folder in the order of the numbers in its names; empty if it is missing or denied."""
     try:
         found = list(folder.glob(pattern))
     except OSError:
@@ -278,7 +278,7 @@ def _policy_folders(folder: Path) -> list[Path]:
 
 
 def _throttle_files(folder: Path) -> list[Path]:
-    """Choose one package counter per package and one core counter per core: siblings repeat them."""
+    """Choose one package counter per package and one core counter per core: siblings have the same values."""
     packages: dict[str, Path] = {}
     cores: dict[str, Path] = {}
     for cpu in _sorted(folder, "cpu[0-9]*"):

@@ -1,11 +1,11 @@
-"""How busy all CPUs are, and the memory left: what psutil tells on every system."""
+"""Read CPU times and available memory through psutil."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 TICKS_PER_S = 100
-"""CPU seconds of psutil are turned into ticks as long as Linux's, so that one rule holds for both."""
+"""psutil's CPU seconds are converted to ticks of the same length as Linux's, so that the same rules apply to both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ def read_cpu_times() -> CpuTimes | None:
     import psutil
 
     times = psutil.cpu_times()
-    # Interrupts are contained in the system's time on Windows; nice is there on macOS alone.
+    # On Windows, system time includes interrupts; nice exists only on macOS.
     busy = times.user + times.system + getattr(times, "nice", 0.0)
     return CpuTimes(busy=round(busy * TICKS_PER_S), total=round((busy + times.idle) * TICKS_PER_S))
 

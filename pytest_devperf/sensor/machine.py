@@ -1,4 +1,4 @@
-"""This machine's sensors, looked at before, between and after rounds."""
+"""Read this machine's sensors before, between and after rounds."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pytest_devperf.sensor.nvml import open_gpu
 from pytest_devperf.sensor.windows import WindowsSensors
 
 MIN_TICKS = 10
-"""Fewest clock ticks of all CPUs between two looks that make a percentage: one tick (10 ms) is then a tenth."""
+"""Fewest clock ticks of all CPUs between two looks for a percentage: one tick (10 ms) is then a tenth."""
 
 IDLE_SAMPLE_S = 0.5
-"""Length of the idle sample before a run: 100 ticks on two CPUs, and nobody minds the wait."""
+"""Duration of the idle sample before a run: 100 ticks on two CPUs, and short enough to wait for."""
 
 
 class Waiting(Protocol):
     """A clock that can wait."""
 
     def now_ns(self) -> int:
-        """Read a monotonic clock."""
+        """Return the time of a monotonic clock."""
         ...
 
     def sleep(self, seconds: float) -> None:
@@ -34,20 +34,20 @@ class Waiting(Protocol):
 
 
 class Sensors(Protocol):
-    """What one operating system tells; every answer is None or empty where it is not known."""
+    """The sensors of one operating system; every reading is None or empty if not known."""
 
     def cpu_times(self) -> CpuTimes | None:
-        """Read what all CPUs have done since boot."""
+        """Read the CPU times of all CPUs since boot."""
         ...
 
     def look(self, *, quick: bool) -> Context:
-        """Read everything but the CPU's use; a quick look asks only what is cheap and moves within seconds."""
+        """Read everything but the CPU use; a quick look reads only cheap sensors that change within seconds."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Slow:
-    """What only full looks ask for, kept for the quick ones in between."""
+    """Readings made only by full looks, kept for the quick ones between."""
 
     power_state: str | None = None
     power_plan: str | None = None
@@ -57,13 +57,13 @@ class _Slow:
 
 
 class Machine:
-    """This machine, as its sensors tell it; rates are since the look before.
+    """The sensors of this machine; rates cover the time since the previous look.
 
-    One look takes well under 2 ms on Linux; a quick one, made for the pause between two rounds, reads only
-    what moves within seconds and wakes nothing. Not for several threads at once.
+    A look takes well under 2 ms on Linux. A quick look, for the pause between two rounds, reads only
+    what changes within seconds and wakes no device. Not thread-safe.
 
     Args:
-        sensors: Where the readings come from; None: this operating system.
+        sensors: The source of the readings; None: this operating system.
     """
 
     def __init__(self, sensors: Sensors | None = None) -> None:
@@ -78,12 +78,12 @@ class Machine:
 
         Args:
             at_ns: The session clock's time, kept in the context.
-            quick: Between rounds: leave out what is slow or would disturb (power supply and plan, disks'
-                temperatures, software versions), and repeat its latest answer.
+            quick: Skip sensors that are slow or disturb the measurement (power supply and plan, temperatures of disks,
+                software versions), and repeat their latest readings. For looks between rounds.
 
         Returns:
-            What was read. `cpu_pct` is None where the look before was less than a few clock ticks ago; the next
-            one then covers both gaps.
+            The readings. `cpu_pct` is None if the previous look was less than a few clock ticks ago; the next
+            one then covers both intervals.
         """
         quick = quick and self._slow is not None
         seen = self._sensors.look(quick=quick)
@@ -101,11 +101,11 @@ class Machine:
         return replace(seen, at_ns=at_ns, pinned=False, cpu_pct=cpu_pct, stolen_pct=stolen_pct, throttled=throttled)
 
     def prerun(self, clock: Waiting, seconds: float = IDLE_SAMPLE_S) -> Context:
-        """Watch the machine idle for a moment: `cpu_pct` is what everything else uses.
+        """Watch the idle machine for a moment: `cpu_pct` is the CPU use of everything else.
 
         Args:
             clock: Waits; the machine's own counters do the timing.
-            seconds: Length of the sample.
+            seconds: Duration of the sample.
         """
         self._times = self._sensors.cpu_times()
         clock.sleep(seconds)
@@ -187,8 +187,8 @@ def os_name() -> str:
 
 
 def python_name() -> str:
-    """Name the interpreter: `3.11.7`, `3.14.0t` without a GIL, `PyPy 3.10.14` for another one than CPython."""
-    # The attribute is there since 3.13; older interpreters always have a GIL.
+    """Name the interpreter: `3.11.7`, `3.14.0t` without a GIL, `PyPy 3.10.14` if it is not CPython."""
+    # The attribute exists since 3.13; older interpreters always have a GIL.
     free = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else "t"
     implementation = platform.python_implementation()
     return f"{'' if implementation == 'CPython' else implementation + ' '}{platform.python_version()}{free}"

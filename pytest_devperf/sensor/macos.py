@@ -1,4 +1,4 @@
-"""What a Mac says of itself without root: thermal pressure, power source, low power mode."""
+"""Read the sensors of a Mac that do not need root: thermal pressure, power source, low power mode."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ TIMEOUT_S = 5.0
 
 
 def parse_therm(text: str) -> bool | None:
-    r"""Read `pmset -g therm`: whether the processor is slowed.
+    r"""Parse `pmset -g therm`: whether the processor is slowed down.
 
-    Intel prints `CPU_Speed_Limit = 100` and fewer when slowed. Apple silicon prints sentences that nothing *has been
-    recorded*, also while hot: that is not known.
+    Intel prints `CPU_Speed_Limit = 100`, or a lower number if slowed down. Apple silicon prints that no event *has been
+    recorded*, even while it is hot, so the state is not known.
 
     >>> parse_therm("  CPU_Scheduler_Limit = 100\n  CPU_Available_CPUs = 8\n  CPU_Speed_Limit = 64\n")
     True
@@ -41,7 +41,7 @@ def parse_therm(text: str) -> bool | None:
 
 
 def parse_batt(text: str) -> Supply:
-    r"""Read `pmset -g batt`: power source, level and charging.
+    r"""Parse `pmset -g batt`: power source, level and charging.
 
     >>> parse_batt("Now drawing from 'AC Power'\n -InternalBattery-0 (id=1)\t81%; charging; 0:40 remaining").charging
     True
@@ -59,7 +59,7 @@ def parse_batt(text: str) -> Supply:
 
 
 def parse_power_mode(text: str) -> str | None:
-    r"""Read `pmset -g`: `low-power`, `automatic` or `high-power`; None where the Mac has no such mode.
+    r"""Parse `pmset -g`: `low-power`, `automatic` or `high-power`; None if the Mac has no such mode.
 
     >>> parse_power_mode(" standby              1\n lowpowermode         1\n")
     'low-power'
@@ -91,7 +91,7 @@ def _open_pressure() -> _Pressure | None:
 
 def _pmset(*arguments: str) -> str:
     try:
-        # The system's own tool under the system's own path, wherever PATH leads.
+        # The system's own tool by its full path, whatever PATH contains.
         done = subprocess.run(
             ["/usr/bin/pmset", *arguments], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
         )
@@ -101,34 +101,34 @@ def _pmset(*arguments: str) -> str:
 
 
 class MacSensors:
-    """The sensors of this Mac; temperatures and clocks are for root alone."""
+    """The sensors of this Mac; temperatures and clocks need root."""
 
     def __init__(self) -> None:
         self._pressure = _open_pressure()
 
     def cpu_times(self) -> CpuTimes | None:
-        """Read what all CPUs have done since boot."""
+        """Read the CPU times of all CPUs since boot."""
         return read_cpu_times()
 
     def throttled_now(self) -> bool | None:
-        """Tell whether the system slows itself down for its temperature."""
+        """Return whether the system slows down because of its temperature."""
         level = self._pressure.level() if self._pressure is not None else None
         return None if level is None else level > 0
 
     def throttle_count(self) -> int | None:
-        """Count throttling: a Mac has no such counter."""
+        """Return None: a Mac has no such counter."""
         return None
 
-    def temps_c(self, *, quick: bool) -> dict[str, float]:  # noqa: ARG002 - the shape other systems need
-        """Read temperatures: they are for root alone."""
+    def temps_c(self, *, quick: bool) -> dict[str, float]:  # noqa: ARG002 - part of the protocol
+        """Return nothing: temperatures need root."""
         return {}
 
     def temp_c(self, temps_c: Mapping[str, float]) -> float | None:  # noqa: ARG002 - as above
-        """Choose the deciding temperature: there is none."""
+        """Return None: there is no deciding temperature."""
         return None
 
     def look(self, *, quick: bool) -> Context:
-        """Read the thermal pressure and memory; in full looks power source, power mode and speed limits too."""
+        """Read the thermal pressure and memory; a full look also reads power source, power mode and speed limit."""
         throttled = self.throttled_now()
         free_mb, used_mb = read_ram_mb()
         if quick:

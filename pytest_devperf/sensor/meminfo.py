@@ -1,4 +1,4 @@
-"""Memory of a process on a phone: `dumpsys meminfo PID` and `/proc/PID/smaps_rollup`."""
+"""Parse the memory of a process on a phone: `dumpsys meminfo PID` and `/proc/PID/smaps_rollup`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ TOTALS = (
     r"TOTAL PSS:\s*(?P<pss>[\d,]+)(?:\s+TOTAL RSS:\s*(?P<rss>[\d,]+))?(?:\s+TOTAL SWAP[^:\n]*:\s*(?P<swap>[\d,]+))?",
     # Android 6 to 10.
     r"^[ \t]*TOTAL:\s*(?P<pss>[\d,]+)(?:\s+TOTAL SWAP[^:\n]*:\s*(?P<swap>[\d,]+))?",
-    # The table, all that native processes have: its first column is the proportional size.
+    # The table, the only output for native processes: its first column is the proportional size.
     r"^[ \t]*TOTAL\s+(?P<pss>[\d,]+)\b",
 )
-"""Where the sum stands, best first. Source: AOSP ActivityThread.dumpMemInfoTable."""
+"""Patterns of the total, best first. Source: AOSP ActivityThread.dumpMemInfoTable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +27,14 @@ class MemoryReading:
 
     state: State
     pss_bytes: int | None = None
-    """Proportional set size: shared pages divided among those who share them."""
+    """Proportional set size: shared pages are divided among the processes that share them."""
     rss_bytes: int | None = None
     swap_bytes: int | None = None
     why: str | None = None
 
 
 def parse_meminfo(text: str) -> MemoryReading:
-    """Read the dump; a process that is gone is unknown, though the command succeeds."""
+    """Parse the dump; unknown if the process is gone, although the command succeeds."""
     if "No process found" in text:
         return MemoryReading(state="unknown", why=raw_words(text))
     for pattern in TOTALS:
@@ -51,7 +51,7 @@ def parse_meminfo(text: str) -> MemoryReading:
 
 
 def parse_smaps_rollup(text: str) -> MemoryReading:
-    """Read the sums of `/proc/PID/smaps_rollup`; reading it stalls the process, so never beside timed rounds.
+    """Parse the totals of `/proc/PID/smaps_rollup`; reading the file stalls the process, so never during timed rounds.
 
     Source:
         Linux Documentation/ABI/testing/procfs-smaps_rollup.

@@ -1,4 +1,4 @@
-"""Sizes of a process: resident now, and the peak since a moment that is chosen."""
+"""Read the memory of a process: resident size, and the peak since a chosen moment."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from pathlib import Path
 from pytest_devperf.sensor.proc import parse_status_bytes
 
 RESET_PEAK = "5"
-"""Written to `clear_refs` it sets the peak (VmHWM) back to the present size.
+"""Written to `clear_refs`, it resets the peak (VmHWM) to the current size.
 
 Source: Linux Documentation/filesystems/proc.rst, 3.3 and later.
 """
 
 SAMPLE_S = 0.001
-"""Pause between two samples where the kernel keeps no peak that can be reset: a compromise between peaks that are
-missed and disturbance; memory is taken in a pass of its own, never beside timed rounds.
+"""Pause between two samples if the kernel keeps no peak that can be reset: a compromise between missed peaks and
+disturbance. Memory is measured in a separate pass, never during timed rounds.
 """
 
 
 class PeakMemory:
     """The peak of this process's resident memory since the latest `reset`.
 
-    On Linux the kernel keeps it and never misses a peak. Elsewhere a thread samples until `peak_bytes` is asked
-    for, and a peak shorter than its pause is missed.
+    On Linux the kernel records it and never misses a peak. On other systems a thread samples until `peak_bytes` is
+    called, and may miss a peak shorter than its pause.
     """
 
     def __init__(self) -> None:
         self._sampler: _Sampler | None = None
         self.keeps_peak = False
-        """Whether the kernel keeps the peak, so that nothing runs meanwhile."""
+        """Whether the kernel records the peak, so that no thread is needed."""
 
     def reset(self) -> None:
-        """Begin anew: from here on only what is larger than the present size counts."""
+        """Start again from the current size."""
         self._stop()
         self.keeps_peak = _reset_kernel_peak()
         if not self.keeps_peak:
             self._sampler = _Sampler()
 
     def rss_bytes(self) -> int:
-        """Read the resident memory now."""
+        """Read the current resident memory."""
         status = _status("self")
         size = parse_status_bytes(status, "VmRSS") if status else None
         return size if size is not None else _psutil_rss()
 
     def peak_bytes(self) -> int:
-        """Read the peak since the latest reset; sampling, where there is any, ends here."""
+        """Read the peak since the latest reset, and stop sampling."""
         if self._sampler is not None:
             return self._stop()
         status = _status("self")
@@ -53,7 +53,7 @@ class PeakMemory:
         return size if size is not None else _psutil_rss()
 
     def close(self) -> None:
-        """End sampling, where there is any."""
+        """Stop sampling."""
         self._stop()
 
     def _stop(self) -> int:
@@ -62,12 +62,12 @@ class PeakMemory:
 
 
 class MemoryReader:
-    """The memory of another process of this machine: a child that must be looked at while it lives.
+    """The memory of another process on this machine: a child, which must be read while it runs.
 
-    A child's `ru_maxrss` is no substitute: it begins at its parent's peak.
+    A child's `ru_maxrss` is no substitute: it starts at its parent's peak.
 
     Args:
-        pid: Process id of the child, after its program was started (exec begins a peak of its own).
+        pid: Process id of the child, after its program was started (exec resets the peak).
     """
 
     def __init__(self, pid: int) -> None:
@@ -75,7 +75,7 @@ class MemoryReader:
         self._peak: int | None = None
 
     def look(self) -> int | None:
-        """Read the resident memory in bytes now and keep the peak; None once the process is gone."""
+        """Read the current resident memory in bytes and update the peak; return None if the process has exited."""
         status = _status(str(self._pid))
         if status is None and not _proc():
             rss = _child_rss(self._pid)
@@ -85,7 +85,7 @@ class MemoryReader:
         return parse_status_bytes(status or "", "VmRSS")
 
     def peak_bytes(self) -> int | None:
-        """Tell the highest size seen by now, also after the process ended; None where none was seen."""
+        """Return the highest size seen so far, also after the process exited; None if no size was read."""
         self.look()
         return self._peak
 
@@ -125,7 +125,7 @@ def _status(pid: str) -> str | None:
 
 
 def _reset_kernel_peak() -> bool:
-    """Set VmHWM back; False where the kernel has no such thing or a sandbox only pretends to have it."""
+    """Reset VmHWM; return False if the kernel does not support it or a sandbox only pretends to."""
     try:
         Path("/proc/self/clear_refs").write_text(RESET_PEAK)
     except OSError:

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs through NVML, where its Python binding is installed."""
+"""Read NVIDIA GPUs through NVML, if its Python binding is installed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuReading:
-    """What the GPUs say at one moment."""
+    """Readings of all GPUs at one moment."""
 
     util_pct: float | None = None
-    """Share of the last sample period in which a kernel ran, of the busiest GPU."""
+    """Share of the last sample period in which a kernel ran, on the busiest GPU."""
     used_mb: float | None = None
     """Memory in use on all GPUs."""
     temps_c: Mapping[str, float] = field(default_factory=dict)
 
 
 class Gpu:
-    """The GPUs of this machine; opened once, since opening takes tens of milliseconds.
+    """The GPUs of this machine; opened once because that takes tens of milliseconds.
 
     Args:
         nvml: The `pynvml` module, initialised.
@@ -30,11 +30,11 @@ class Gpu:
         self._nvml = nvml
         self._handles: Sequence[Any] = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
         version = nvml.nvmlSystemGetDriverVersion()
-        # Bindings before 11.5 answer bytes.
+        # Bindings before 11.5 return bytes.
         self.driver: str | None = f"NVIDIA {version.decode() if isinstance(version, bytes) else version}"
 
     def look(self) -> GpuReading:
-        """Read use, memory and temperature; what a GPU does not tell is left out."""
+        """Read use, memory and temperature; readings that a GPU does not support are left out."""
         nvml = self._nvml
         utils = [self._ask(lambda h: nvml.nvmlDeviceGetUtilizationRates(h).gpu, handle) for handle in self._handles]
         used = [self._ask(lambda h: nvml.nvmlDeviceGetMemoryInfo(h).used, handle) for handle in self._handles]
@@ -57,7 +57,7 @@ class Gpu:
 
 
 def open_gpu() -> Gpu | None:
-    """Open the GPUs; None without the binding, the driver or a GPU."""
+    """Open the GPUs; return None without the binding, the driver or a GPU."""
     try:
         nvml = importlib.import_module("pynvml")
     except ImportError:

@@ -1,6 +1,6 @@
-"""Windows' performance counters, asked directly: a wildcard sees instances that came later, and costs about 1 ms.
+"""Read Windows performance counters through PDH, which takes about 1 ms and expands wildcards on every read.
 
-`typeperf` and `Get-Counter` take a second for one answer and expand a wildcard once.
+`typeperf` and `Get-Counter` take a second for one reading and expand a wildcard only once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COUNTERS = (
     r"\GPU Adapter Memory(*)\Dedicated Usage",
     r"\GPU Adapter Memory(*)\Shared Usage",
 )
-"""English paths, which PdhAddEnglishCounter takes in every language (Windows 10 1709 and later)."""
+"""English paths, which PdhAddEnglishCounter accepts in every language (Windows 10 1709 and later)."""
 
 FORMAT_DOUBLE = 0x00000200
 MORE_DATA = 0x800007D2
@@ -49,7 +49,7 @@ class Counters:
         self._counters = counters
 
     def collect(self) -> tuple[Instances, Instances, Instances]:
-        """Read engines, dedicated and shared memory; use is the mean since the collection before."""
+        """Read engines, dedicated and shared memory; use is the mean since the previous collection."""
         if self._pdh.PdhCollectQueryData(self._query):
             return (), (), ()
         engines, local, shared = (self._values(counter) for counter in self._counters)
@@ -70,7 +70,7 @@ class Counters:
 
 
 def open_counters() -> Counters | None:
-    """Open the query; None elsewhere than on Windows, or where these counters don't exist."""
+    """Open the query; return None if this is not Windows, or these counters don't exist."""
     if sys.platform == "win32":
         try:
             return _open(ctypes.windll.LoadLibrary("pdh.dll"))
@@ -90,6 +90,6 @@ def _open(pdh: Any) -> Counters | None:  # noqa: ANN401 - a ctypes library
             pdh.PdhCloseQuery(query)
             return None
         counters.append(counter)
-    # A rate needs a collection to start from.
+    # A rate needs a first collection.
     pdh.PdhCollectQueryData(query)
     return Counters(pdh, query, counters)

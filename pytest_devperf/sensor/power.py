@@ -1,4 +1,4 @@
-"""`dumpsys power`: whether the phone is awake and saving power."""
+"""Parse `dumpsys power`: whether the phone is awake, and whether it saves power."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pytest_devperf.sensor.reading import State, raw_words, refusal
 
 NUMBERS = {"0": "Asleep", "1": "Awake", "2": "Dreaming", "3": "Dozing"}
-"""Wakefulness where a vendor prints its number. Source: AOSP PowerManagerInternal, WAKEFULNESS_*."""
+"""Wakefulness, if a vendor prints its number. Source: AOSP PowerManagerInternal, WAKEFULNESS_*."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerReading:
-    """What the power service says."""
+    """The power service's state."""
 
     state: State
     wakefulness: str | None = None
@@ -23,12 +23,12 @@ class PowerReading:
 
     @property
     def awake(self) -> bool | None:
-        """Whether the screen is on and nothing dozes."""
+        """Whether the screen is on and the device does not doze."""
         return None if self.wakefulness is None else self.wakefulness == "Awake"
 
 
 def parse_power(text: str) -> PowerReading:
-    """Read the dump; the *first* `mWakefulness=` counts, later ones are numbers of display groups.
+    """Parse the dump; only the *first* `mWakefulness=` counts, later ones are numbers of display groups.
 
     Source:
         AOSP PowerManagerService.dumpInternal; the battery saver was `mLowPowerModeEnabled` before Android 9.

@@ -1,4 +1,4 @@
-"""Texts of the Linux kernel in `/proc` and `/sys`, on a workstation as on a phone."""
+"""Parse files of the Linux kernel in `/proc` and `/sys`, from a workstation or a phone."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ STEAL = 7
 
 
 def parse_cpu_times(text: str) -> CpuTimes | None:
-    """Read the first line of `/proc/stat`.
+    """Parse the first line of `/proc/stat`.
 
-    Waiting for a disk is idle; time taken by the hypervisor (steal) is busy, since nobody here had it.
-    Guest times are contained in user times already.
+    Waiting for a disk counts as idle; time taken by the hypervisor (steal) counts as busy, since it was not available.
+    Guest times are already part of user times.
 
     Source:
         proc(5), `/proc/stat`.
@@ -37,19 +37,19 @@ def parse_cpu_times(text: str) -> CpuTimes | None:
 
 
 def parse_free_ram_mb(text: str) -> float | None:
-    """Read `MemAvailable` of `/proc/meminfo` in MB (10^6 bytes)."""
+    """Parse `MemAvailable` of `/proc/meminfo` in MB (10^6 bytes)."""
     size_bytes = parse_status_bytes(text, "MemAvailable")
     return None if size_bytes is None else size_bytes / 1e6
 
 
 def parse_used_ram_mb(text: str) -> float | None:
-    """Read the memory that is not available for programs, from `/proc/meminfo` in MB (10^6 bytes)."""
+    """Parse the memory that is not available to programs, from `/proc/meminfo`, in MB (10^6 bytes)."""
     total_bytes, free_bytes = parse_status_bytes(text, "MemTotal"), parse_status_bytes(text, "MemAvailable")
     return None if total_bytes is None or free_bytes is None else (total_bytes - free_bytes) / 1e6
 
 
 def parse_pressure_pct(text: str) -> float | None:
-    """Read the `some avg10` of `/proc/pressure/cpu`: percent of the last 10 s in which a task waited.
+    """Parse the `some avg10` of `/proc/pressure/cpu`: percent of the last 10 s in which a task waited.
 
     Source:
         Linux Documentation/accounting/psi.rst.
@@ -60,12 +60,12 @@ def parse_pressure_pct(text: str) -> float | None:
 
 
 def parse_status_bytes(text: str, key: str) -> int | None:
-    """Read one size in bytes of `/proc/PID/status` (`VmRSS`) or `/proc/meminfo`; None if there is no such line."""
+    """Parse one size in bytes of `/proc/PID/status` (`VmRSS`) or `/proc/meminfo`; return None if it is missing."""
     found = re.search(rf"^{key}:[ \t]+([0-9]{{1,{MOST_DIGITS}}}) kB", text, re.MULTILINE)
     return int(found[1]) * 1024 if found else None
 
 
 def parse_count(text: str | None) -> int | None:
-    """Read a file that holds one whole number, decimal or with a leading 0x."""
+    """Parse a whole number, decimal or with a leading 0x."""
     word = (text or "").strip()
     return int(word, 16) if _HEXADECIMAL.fullmatch(word) else parse_whole(word)

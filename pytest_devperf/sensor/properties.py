@@ -1,4 +1,4 @@
-"""`getprop`: what a phone says it is."""
+"""Parse `getprop`: the properties of a phone."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PRIVATE = re.compile(
     r"|.*(serial|imei|meid|iccid|imsi|mac_?addr|bdaddr|bt_addr|ssid|adb_keys|android_id|msisdn).*",
     re.IGNORECASE,
 )
-"""Properties that tell a unit, its owner or its network; they are dropped while reading, so nobody can store them."""
+"""Properties that identify a unit, its owner or its network; the parser drops them, so that they cannot be stored."""
 
 BEGINNING = re.compile(r"\[([^\]]+)\]: \[(.*)", re.DOTALL)
 
 
 def parse_getprop(text: str) -> dict[str, str]:
-    """Read lines of `[key]: [value]`; a value may hold line breaks and brackets.
+    """Parse lines of `[key]: [value]`; a value may contain line breaks and brackets.
 
     Returns:
         Values by key, without those that identify a unit, its owner or its network. A last property that was cut
@@ -41,7 +41,7 @@ def parse_getprop(text: str) -> dict[str, str]:
 
 
 def is_emulator(properties: Mapping[str, str]) -> bool:
-    """Tell an emulator by what it says of itself.
+    """Return whether the properties are those of an emulator.
 
     >>> is_emulator({"ro.product.model": "sdk_gphone64_x86_64"})
     True

@@ -1,4 +1,4 @@
-"""What the looks of a run come to: its start, its end, and the worst in between."""
+"""Summarise the looks of a run: its start, its end, and the worst values between."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STOLEN_PERCENT = 5.0
 
 
 class RoundFacts(Protocol):
-    """What of a round counts here; `measure.round.Round` is one."""
+    """The properties of a round used here; `measure.round.Round` has them."""
 
     @property
     def wall_ns(self) -> int | None:
@@ -23,12 +23,12 @@ class RoundFacts(Protocol):
 
     @property
     def waited_ns(self) -> int | None:
-        """Time the measuring thread was ready and had no CPU."""
+        """Time that the measuring thread was runnable but had no CPU."""
         ...
 
     @property
     def slept(self) -> bool:
-        """Whether the machine slept."""
+        """Whether the machine was suspended."""
         ...
 
     @property
@@ -43,25 +43,25 @@ class RoundFacts(Protocol):
 
     @property
     def cpu_pct(self) -> float | None:
-        """CPU used by everything on the device, where its looks do not tell it."""
+        """CPU use of the whole device, if its looks do not report it."""
         ...
 
     @property
     def used_ram_mb(self) -> float | None:
-        """Most memory in use on the device, where its looks do not tell it."""
+        """Peak memory use of the device, if its looks do not report it."""
         ...
 
     @property
     def left(self) -> str | None:
-        """Processes that a program left running."""
+        """Processes that a program left behind."""
         ...
 
 
 def chain_looks(starts: Iterable[Sequence[Context]]) -> list[Context]:
-    """Put the looks of process starts behind one another.
+    """Concatenate the looks of process starts.
 
-    What the first look of a start says of use covers the time before it, a wait for a phone to cool perhaps, so it is
-    left out.
+    The rates in the first look of a start cover the time before it, for example a wait for a phone to cool down, so
+    they are left out.
     """
     chained: list[Context] = []
     for looks in starts:
@@ -74,16 +74,16 @@ def chain_looks(starts: Iterable[Sequence[Context]]) -> list[Context]:
 
 
 def summarise(looks: Sequence[Context], rounds: Sequence[RoundFacts] = (), *, prerun: Context | None) -> RunContext:
-    """Put the looks of a run, or of one case, together.
+    """Summarise the looks of a run, or of one case.
 
     Args:
-        looks: In the order they were made: before, between and after the rounds, of all process starts.
-        rounds: All rounds, of all process starts.
-        prerun: The look at the idle machine before the run; None where there was none.
+        looks: Looks in order: before, between and after the rounds of all process starts.
+        rounds: All rounds of all process starts.
+        prerun: The look at the idle machine before the run, if there was one.
 
     Returns:
-        The worst of each: highest temperature, lowest clock cap, `battery` if it ever was on battery. A reading
-        that no look had is None.
+        The worst of each reading: highest temperature, lowest clock cap, `battery` if it ever was on battery. A
+        reading missing from every look is None.
     """
     first, last = (looks[0], looks[-1]) if looks else (None, None)
     temps = [look.temp_c for look in looks] + [each.temp_c for each in rounds]
@@ -109,14 +109,14 @@ def summarise(looks: Sequence[Context], rounds: Sequence[RoundFacts] = (), *, pr
 
 
 def waited_percent(each: RoundFacts) -> float | None:
-    """Share of a round's wall time in which the measuring thread waited for a CPU; None where it is not known."""
+    """Return the share of a round's wall time in which the measuring thread waited for a CPU; None if not known."""
     if each.waited_ns is None or not each.wall_ns:
         return None
     return 100 * each.waited_ns / each.wall_ns
 
 
 def throttled_between(looks: Sequence[Context]) -> bool | None:
-    """Tell whether a look says so or the throttle counter rose between two looks; None where nothing tells."""
+    """Return whether a look reports throttling, or the counter rose between two looks; None if not known."""
     counts = [look.throttle_count for look in looks if look.throttle_count is not None]
     rose = [later > earlier for earlier, later in pairwise(counts)]
     return _any([*(look.throttled for look in looks), *rose])
@@ -151,7 +151,7 @@ def _power_state(looks: Sequence[Context]) -> str | None:
 
 
 def _during(looks: Sequence[Context], rounds: Sequence[RoundFacts]) -> During:
-    # The first look's rates are of the time before the run.
+    # The rates of the first look cover the time before the run.
     seen = [*(look.cpu_pct for look in looks[1:]), *(each.cpu_pct for each in rounds)]
     cpu = [percent for percent in seen if percent is not None]
     return During(
@@ -168,7 +168,7 @@ def _during(looks: Sequence[Context], rounds: Sequence[RoundFacts]) -> During:
 
 
 def _env(looks: Sequence[Context]) -> Mapping[str, str | None]:
-    """Join the facts of software; a later look's word counts, unless it is that it does not know."""
+    """Merge the software facts; later looks override earlier ones, except with None."""
     env: dict[str, str | None] = dict.fromkeys(SOFTWARE)
     for look in looks:
         env.update({key: value for key, value in look.env.items() if value is not None or key not in env})

@@ -1,4 +1,4 @@
-"""Where the power comes from."""
+"""Parse the power source of a Linux machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FULL_PCT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supply:
-    """Where the power comes from."""
+    """Power source and battery."""
 
     state: str | None = None
     """`AC` or `battery`."""
@@ -21,10 +21,10 @@ class Supply:
 
 
 def parse_supply(supplies: Sequence[Mapping[str, str]]) -> Supply:
-    """Put the files of `/sys/class/power_supply/*` together.
+    """Combine the files of `/sys/class/power_supply/*`.
 
     Args:
-        supplies: Per supply the texts of `type`, `scope`, `online`, `status`, `capacity`, where there are any.
+        supplies: Per supply the texts of `type`, `scope`, `online`, `status`, `capacity`, if they exist.
             Batteries of mice and headsets have the scope `Device` and are left out.
 
     Source:

@@ -1,4 +1,4 @@
-"""`dumpsys thermalservice` of Android 10 and later: status, temperatures, cooling devices."""
+"""Parse `dumpsys thermalservice` of Android 10 and later: status, temperatures, cooling devices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TYPES = {
 """Kinds by `mType`. Source: AOSP hardware/interfaces/thermal/aidl, TemperatureType.aidl."""
 
 NOT_CELSIUS = frozenset({"bcl-voltage", "bcl-current", "bcl-percentage"})
-"""Kinds counted in mV, mA and %: 11900 is no temperature."""
+"""Kinds measured in mV, mA and %: 11900 is not a temperature."""
 
 NAMES = (
     ("cpu", r"cpu.*|big|mid|middle|little|prime|gold.*|silver.*|ap"),
@@ -46,9 +46,9 @@ NAMES = (
     ("npu", r"(npu|nsp|nspss).*"),
     ("tpu", r"tpu"),
 )
-"""Kinds by name, which say more than `mType`: vendors shift and invent types.
+"""Kinds by name, which is more reliable than `mType`: vendors shift and invent types.
 
-The names are those of Qualcomm, Tensor, MediaTek and Samsung dumps; a `TYPE_` before it is left out.
+The names occur in dumps of Qualcomm, Tensor, MediaTek and Samsung; a prefix `TYPE_` is ignored.
 """
 
 WHOLE = r"-?[0-9]{1,18}"
@@ -68,31 +68,31 @@ class Temperature:
 
     name: str
     kind: str | None
-    """`cpu`, `gpu`, `battery`, `skin`, …; None where neither name nor type tells."""
+    """`cpu`, `gpu`, `battery`, `skin`, …; None if neither name nor type is known."""
     value_c: float
     status: int
-    """The throttling severity this sensor alone asks for; 0 is none."""
+    """The throttling severity requested by this sensor; 0 is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThermalReading:
-    """What the thermal service says."""
+    """The thermal service's state."""
 
     state: State
     status: int | None = None
-    """Overall severity, 0 none to 6 shutdown; None where it is not known. Of a faked reading it is the override."""
+    """Overall severity, 0 none to 6 shutdown; None: not known. If the reading is faked, it is the override."""
     temps: Mapping[str, Temperature] = field(default_factory=dict)
-    """Plausible temperatures by name; of several sensors of one name the hottest."""
+    """Plausible temperatures by name; of several sensors with one name the hottest."""
     cooling: Mapping[str, int] = field(default_factory=dict)
-    """Values of cooling devices by name; only a change since the session's start tells anything."""
+    """Values of cooling devices by name; only a change since the session's start has a meaning."""
     hal_ready: bool | None = None
     overridden: bool = False
     why: str | None = None
-    """Why it is unknown or faked, in the dump's own words where there are any."""
+    """Why it is unknown or faked, quoting the dump if possible."""
 
     @property
     def throttled(self) -> bool | None:
-        """Whether the device says it throttles; even LIGHT changes times a lot. None unless it can be believed."""
+        """Whether the device reports throttling; even LIGHT changes times a lot. None if unreliable."""
         return None if self.state != "value" or self.status is None else self.status > 0
 
     @property
@@ -101,18 +101,18 @@ class ThermalReading:
         return {name: temperature.value_c for name, temperature in self.temps.items()}
 
     def hottest_c(self, kind: str) -> float | None:
-        """Tell the highest temperature of a kind; None where there is none."""
+        """Return the highest temperature of a kind; None if there is none."""
         return max((each.value_c for each in self.temps.values() if each.kind == kind), default=None)
 
 
 def parse_thermalservice(text: str) -> ThermalReading:
-    """Read the dump.
+    """Parse the dump.
 
-    Only *Current temperatures from HAL* count: cached values are those of the last event and were seen 30 to 50 °C
-    off. A HAL that is not ready still prints `Thermal Status: 0`, which then means nothing.
+    Only *Current temperatures from HAL* are used: cached values are from the last event and were observed to be 30 to
+    50 °C off. A HAL that is not ready still prints `Thermal Status: 0`, which then means nothing.
 
     Returns:
-        Unknown for a missing service, a HAL that is not ready, a dump without status, and one that was cut off.
+        Unknown for a missing service, a HAL that is not ready, a dump without status, and a dump that was cut off.
 
     Source:
         AOSP ThermalManagerService.dumpInternal, Android 10 to 15.
@@ -141,7 +141,7 @@ def parse_thermalservice(text: str) -> ThermalReading:
 
 
 def kind_of(name: str, mtype: int) -> str | None:
-    """Tell what a sensor measures: by its name, then by its type.
+    """Return what a sensor measures, by its name or else by its type.
 
     >>> kind_of("TYPE_SKIN", 4), kind_of("mb-therm-monitor", 3), kind_of("neutral_therm", -1)
     ('skin', 'skin', None)
@@ -168,13 +168,13 @@ def _status(lines: Sequence[str]) -> int | None:
 
 
 def _unreadable(lines: Sequence[str], status: int | None, *, ready: bool | None) -> str | None:
-    """Say why the dump tells nothing; None where it does."""
+    """Return why the dump cannot be used; None if it can."""
     if ready is None:
         return refusal("\n".join(lines)) or f"no line 'HAL Ready' in: {raw_words(' '.join(lines))}"
     if not ready:
         return "HAL Ready: false"
     headers = [line.strip() for line in lines]
-    # The cooling devices always follow the temperatures: without their header the dump ended too early.
+    # The cooling devices always follow the temperatures: without their header, the dump is incomplete.
     if CURRENT not in headers or DEVICES not in headers[headers.index(CURRENT) :]:
         return f"the dump was cut off at: {_last(lines)}"
     last = _last(lines)
@@ -188,7 +188,7 @@ def _last(lines: Sequence[str]) -> str:
 
 
 def _section(lines: Sequence[str], header: str, pattern: re.Pattern[str]) -> list[re.Match[str]]:
-    """Take the lines below a header up to the first that is of another form."""
+    """Return the matching lines below a header, up to the first line that does not match."""
     headers = [line.strip() for line in lines]
     found: list[re.Match[str]] = []
     for line in lines[headers.index(header) + 1 :]:
@@ -208,11 +208,11 @@ def _temperatures(lines: Sequence[str]) -> dict[str, Temperature]:
     temps: dict[str, Temperature] = {}
     for name, value, mtype, status in entries:
         value_c = _plausible_c(value)
-        # An unknown type may count in anything.
+        # The unit of an unknown type is not known.
         told = TYPES.get(mtype - shift)
         kind = None if told in NOT_CELSIUS else _kind_by_name(name) or told
         if kind is not None and value_c is not None:
-            other = temps.get(name)  # some vendors call every core alike
+            other = temps.get(name)  # some vendors give every core the same name
             temps[name] = Temperature(
                 name=name,
                 kind=kind,
@@ -223,7 +223,7 @@ def _temperatures(lines: Sequence[str]) -> dict[str, Temperature]:
 
 
 def _plausible_c(text: str) -> float | None:
-    """Read a value; 0.0, -99.9, NaN and negatives stand for a sensor that is not there."""
+    """Parse a value; 0.0, -99.9, NaN and negative values mean that the sensor does not exist."""
     try:
         value = float(text)
     except ValueError:
@@ -232,9 +232,9 @@ def _plausible_c(text: str) -> float | None:
 
 
 def _shift(entries: Sequence[tuple[str, int]], lines: Sequence[str]) -> int:
-    """Tell by how much a vendor's types are shifted: by the sensors whose names tell their kind, else by its HAL.
+    """Return by how much a vendor shifts its types: from sensors with a known kind, else from the HAL's name.
 
-    Old Samsung phones (`Sdhms`) count CPU 1, GPU 2, BATTERY 3, SKIN 4, and so on.
+    Old Samsung phones (`Sdhms`) number CPU 1, GPU 2, BATTERY 3, SKIN 4, and so on.
     """
     usual = {kind: mtype for mtype, kind in TYPES.items()}
     offsets = [mtype - usual[kind] for name, mtype in entries for kind in [_kind_by_name(name)] if kind is not None]

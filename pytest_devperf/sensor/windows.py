@@ -1,4 +1,4 @@
-"""What a Windows machine says of itself: power, and its GPUs and NPUs through performance counters."""
+"""Read the sensors of a Windows machine: power, and GPUs and NPUs through performance counters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_devperf.sensor.pdh import open_counters
 from pytest_devperf.sensor.supply import Supply
 
 UNKNOWN_BYTE = 255
-"""What GetSystemPowerStatus answers for an unknown line status, flag or level."""
+"""Value that GetSystemPowerStatus returns for an unknown line status, flag or level."""
 
 NO_BATTERY_FLAG = 128
 CHARGING_FLAG = 8
@@ -35,7 +35,7 @@ BYTES_PER_MB = 1e6
 
 
 def parse_power_status(line: int, flag: int, level: int) -> Supply:
-    """Read three bytes of SYSTEM_POWER_STATUS.
+    """Convert three bytes of SYSTEM_POWER_STATUS.
 
     Args:
         line: `ACLineStatus`: 0 battery, 1 mains, 255 unknown.
@@ -54,9 +54,9 @@ def parse_power_status(line: int, flag: int, level: int) -> Supply:
 
 
 def parse_power_plan(text: str) -> str | None:
-    r"""Read `powercfg /getactivescheme`: the plan's name, or its GUID where the name is empty.
+    r"""Parse `powercfg /getactivescheme`: the plan's name, or its GUID if the name is empty.
 
-    The sentence before the GUID is in the language of the system.
+    The text before the GUID is in the language of the system.
 
     >>> parse_power_plan("Power Scheme GUID: 381b4222-f694-41f0-9685-ff5bb260df2e  (Balanced)\r\n")
     'Balanced'
@@ -66,13 +66,13 @@ def parse_power_plan(text: str) -> str | None:
 
 
 def engine_util_pct(instances: Iterable[tuple[str, float]]) -> float | None:
-    r"""Put `\GPU Engine(*)\Utilization Percentage` together as the Task Manager does.
+    r"""Combine `\GPU Engine(*)\Utilization Percentage` in the same way as the Task Manager.
 
     Args:
-        instances: Names like `pid_812_luid_0x00000000_0x0000C3A2_phys_0_eng_3_engtype_Compute`, and percent.
+        instances: Names like `pid_812_luid_0x00000000_0x0000C3A2_phys_0_eng_3_engtype_Compute`, with percentages.
 
     Returns:
-        Added up over processes, the busiest engine of the busiest adapter; NPUs count as adapters. None without any.
+        Summed over processes, the busiest engine of the busiest adapter; NPUs count as adapters. None without any.
     """
     engines: dict[str, float] = {}
     for name, value in instances:
@@ -83,13 +83,13 @@ def engine_util_pct(instances: Iterable[tuple[str, float]]) -> float | None:
 
 
 def adapter_memory_mb(instances: Iterable[tuple[str, float]]) -> float | None:
-    r"""Add up `\GPU Adapter Memory(*)\Dedicated Usage` (or `Shared Usage`) over adapters, in MB."""
+    r"""Sum `\GPU Adapter Memory(*)\Dedicated Usage` (or `Shared Usage`) over adapters, in MB."""
     values = [value for name, value in instances if "luid_" in name]
     return sum(values) / BYTES_PER_MB if values else None
 
 
 def format_drivers(drivers: Iterable[tuple[str, str]]) -> str | None:
-    """Name adapters and their driver versions, each once, sorted.
+    """Format adapters with their driver versions, without duplicates, sorted.
 
     >>> format_drivers([("Intel(R) Iris(R) Xe Graphics", "31.0.101.4502")])
     'Intel(R) Iris(R) Xe Graphics 31.0.101.4502'
@@ -98,18 +98,18 @@ def format_drivers(drivers: Iterable[tuple[str, str]]) -> str | None:
 
 
 class WindowsSensors:
-    """The sensors of this Windows machine; temperatures and clocks need a kernel driver and are not known."""
+    """The sensors of this Windows machine; temperatures and clocks would need a kernel driver."""
 
     def __init__(self) -> None:
         self._counters = open_counters()
         self._driver = format_drivers(read_drivers())
 
     def cpu_times(self) -> CpuTimes | None:
-        """Read what all CPUs have done since boot."""
+        """Read the CPU times of all CPUs since boot."""
         return read_cpu_times()
 
     def look(self, *, quick: bool) -> Context:
-        """Read adapters and memory; in full looks power source and plan too."""
+        """Read adapters and memory; a full look also reads power source and plan."""
         free_mb, used_mb = read_ram_mb()
         counters = self._counters
         engines, local, shared = counters.collect() if counters is not None else ((), (), ())
@@ -144,7 +144,7 @@ class _PowerStatus(ctypes.Structure):
 
 
 def read_supply() -> Supply:
-    """Ask GetSystemPowerStatus; nothing is known elsewhere."""
+    """Read the power status with GetSystemPowerStatus; nothing is known on other systems."""
     if sys.platform == "win32":
         status = _PowerStatus()
         if ctypes.windll.kernel32.GetSystemPowerStatus(ctypes.byref(status)):
@@ -183,7 +183,7 @@ def _absent_is_fine() -> Iterator[None]:
 
 def _powercfg() -> str:
     try:
-        # Windows' own tool; its folder is first in the search of CreateProcess.
+        # Windows' own tool; CreateProcess searches its folder first.
         command = ["powercfg", "/getactivescheme"]
         return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False).stdout
     except (OSError, subprocess.SubprocessError):

@@ -1,4 +1,4 @@
-"""Centre, spread, and tests of difference: plain mathematics over lists of numbers."""
+"""Compute centre, spread and significance of lists of numbers."""
 
 from pytest_devperf.stats.ranks import all_above_p, hodges_lehmann, rank_sum_p, signed_rank_p
 from pytest_devperf.stats.student import (

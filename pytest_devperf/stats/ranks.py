@@ -1,4 +1,4 @@
-"""Tests that compare ranks: exact whatever the values are distributed like, if only nothing sets the sides apart."""
+"""Tests on ranks: their p-values are exact for every distribution, as long as both sides are exchangeable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_devperf.stats.summary import median
 
 
 def hodges_lehmann(values: Sequence[float]) -> float:
-    """Estimate the centre of differences: the median of the means of all pairs, each value with itself too.
+    """Estimate the centre of differences: the median of the means of all pairs, including each value with itself.
 
     Source:
         Hodges and Lehmann, "Estimates of Location Based on Rank Tests", 1963.
@@ -22,9 +22,9 @@ def hodges_lehmann(values: Sequence[float]) -> float:
 
 @lru_cache(maxsize=64)
 def _rank_sum_counts(high: int, low: int) -> tuple[int, ...]:
-    """Count the arrangements in which at most 0, 1, 2 and so on of the pairs have their high value above their low one.
+    """Count the arrangements in which at most 0, 1, 2, ... pairs have their high value above their low one.
 
-    The counts are the coefficients of a Gaussian binomial, made by its own product.
+    The counts are the coefficients of a Gaussian binomial, computed from its product form.
     """
     pairs = high * low
     counts = [1] + [0] * pairs
@@ -38,13 +38,13 @@ def _rank_sum_counts(high: int, low: int) -> tuple[int, ...]:
 
 
 def rank_sum_p(low: Sequence[float], high: Sequence[float]) -> float:
-    """Give the exact one-sided p-value of the rank-sum test for `high` above `low`.
+    """Compute the exact one-sided p-value of the rank-sum test for `high` above `low`.
 
-    A tie counts half, rounded so that it never helps.
+    A tie counts half, rounded so that it never lowers the p-value.
 
     Args:
         low: Values of one side.
-        high: Values of the other.
+        high: Values of the other side.
 
     Source:
         Mann and Whitney, "On a Test of Whether one of Two Random Variables is Stochastically Larger than the Other",
@@ -59,14 +59,14 @@ def rank_sum_p(low: Sequence[float], high: Sequence[float]) -> float:
 
 
 def all_above_p(low: Sequence[float], high: Sequence[float]) -> float:
-    """Give the exact p-value of how many values of `low` lie below every value of `high`.
+    """Compute the exact p-value of the number of values of `low` that are below every value of `high`.
 
-    What only ever adds to a value (interference) spreads both sides upwards and leaves their lower ends alone:
-    there this test still sees what the others no longer do.
+    Interference only ever adds to a value: it spreads both sides upwards and leaves their lower ends unchanged.
+    This test still detects a difference there when the other tests no longer do.
 
     Args:
         low: Values of one side.
-        high: Values of the other.
+        high: Values of the other side.
 
     Source:
         Rosenbaum, "Tables for a Nonparametric Test of Location", 1954.
@@ -80,7 +80,7 @@ def all_above_p(low: Sequence[float], high: Sequence[float]) -> float:
 
 @lru_cache(maxsize=64)
 def _signed_rank_counts(size: int) -> tuple[int, ...]:
-    """Count the sets of ranks whose sum is at most 0, 1, 2 and so on."""
+    """Count the sets of ranks whose sum is at most 0, 1, 2, ..."""
     counts = [1] + [0] * (size * (size + 1) // 2)
     for rank in range(1, size + 1):
         for total in range(len(counts) - 1, rank - 1, -1):
@@ -89,9 +89,9 @@ def _signed_rank_counts(size: int) -> tuple[int, ...]:
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:
-    """Give the exact one-sided p-value of the signed-rank test for differences above zero.
+    """Compute the exact one-sided p-value of the signed-rank test for differences above zero.
 
-    Zeros are left out; equal sizes share their ranks, rounded so that they never help.
+    Zeros are left out; equal sizes share their ranks, rounded so that they never lower the p-value.
 
     Source:
         Wilcoxon, "Individual Comparisons by Ranking Methods", 1945.

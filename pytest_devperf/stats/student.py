@@ -1,4 +1,4 @@
-"""Tests that compare means: Student's t, pooled over two sides or trimmed over paired differences."""
+"""Tests on means: Student's t, pooled over two sides or trimmed over paired differences."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BETA_STEPS = 300
 """Most steps of the continued fraction; it needs O(sqrt(degrees of freedom)), so this covers thousands."""
 
 _BISECTIONS = 100
-"""Halvings of an interval: more than the 53 bits of a double."""
+"""Halvings of an interval: more than the 53 bits of a double can distinguish."""
 
 TRIMMED = 5
-"""One value in so many is trimmed at each end: a fifth, which is what long tails need."""
+"""One value in this many is trimmed at each end: a fifth is enough for long tails."""
 
 
 def regularised_beta(a: float, b: float, x: float) -> float:
@@ -33,7 +33,7 @@ def regularised_beta(a: float, b: float, x: float) -> float:
         return 0.0
     if x >= 1:
         return 1.0
-    if x > (a + 1) / (a + b + 2):  # the fraction converges fast only below
+    if x > (a + 1) / (a + b + 2):  # the fraction converges fast only below this
         return 1 - regularised_beta(b, a, 1 - x)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
     return front * _beta_fraction(a, b, x) / a
@@ -59,16 +59,16 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
 
 
 def student_above(t: float, freedom: float) -> float:
-    """Give the chance that Student's t exceeds `t` (one-sided p-value).
+    """Compute the probability that Student's t exceeds `t` (one-sided p-value).
 
     Args:
-        t: The statistic; infinities are fine.
+        t: The statistic; may be infinite.
         freedom: Degrees of freedom, above 0.
     """
     if math.isinf(t):
         return 0.0 if t > 0 else 1.0
     square = t * t
-    if square < 1:  # near the middle the distance from one half is the exact one
+    if square < 1:  # near the middle, the distance from one half is more precise
         tail = 0.5 - regularised_beta(0.5, freedom / 2, square / (freedom + square)) / 2
     else:
         tail = regularised_beta(freedom / 2, 0.5, freedom / (freedom + square)) / 2
@@ -77,7 +77,7 @@ def student_above(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=512)
 def student_critical(chance: float, freedom: int) -> float:
-    """Find the t that is exceeded with a chance: the inverse of `student_above`.
+    """Find the t that is exceeded with a given probability: the inverse of `student_above`.
 
     >>> round(student_critical(0.005, 4), 3)
     4.604
@@ -98,8 +98,8 @@ def pooled_t(low: Sequence[float], high: Sequence[float]) -> tuple[float, int] |
     """Compute the pooled t statistic of mean(high) - mean(low), and its degrees of freedom.
 
     Returns:
-        None where there is no degree of freedom. Without variance the statistic is infinite in the
-        direction of the difference, and 0 where there is none.
+        None without degrees of freedom. Without variance, the statistic is infinite in the direction of the
+        difference, or 0 if the means are equal.
 
     Source:
         Student (W. S. Gosset), "The Probable Error of a Mean", 1908.
@@ -119,19 +119,19 @@ def pooled_t(low: Sequence[float], high: Sequence[float]) -> tuple[float, int] |
 
 
 def clearly_higher(low: Sequence[float], high: Sequence[float], chance: float) -> bool:
-    """Tell whether a one-sided pooled t-test finds `high` above `low` at a level.
+    """Return whether a one-sided pooled t-test finds `high` above `low` at a significance level.
 
     Args:
         low: Values of one side.
-        high: Values of the other.
-        chance: Level of the test, 0.005 for half a percent.
+        high: Values of the other side.
+        chance: Significance level, 0.005 for half a percent.
     """
     found = pooled_t(low, high)
     return found is not None and found[0] > student_critical(chance, found[1])
 
 
 def pooled_t_p(low: Sequence[float], high: Sequence[float]) -> float | None:
-    """Give the one-sided p-value of the pooled t-test for mean(high) > mean(low); None without freedom."""
+    """Compute the one-sided p-value of the pooled t-test for mean(high) > mean(low); None without freedom."""
     found = pooled_t(low, high)
     return None if found is None else student_above(*found)
 
@@ -139,7 +139,7 @@ def pooled_t_p(low: Sequence[float], high: Sequence[float]) -> float | None:
 def trimmed_t(values: Sequence[float]) -> tuple[float, float, int]:
     """Compute the trimmed mean of paired differences, its standard error, and the degrees of freedom.
 
-    A fifth is trimmed at each end; below five values nothing is.
+    A fifth is trimmed at each end; fewer than five values are not trimmed.
 
     Args:
         values: At least two.
@@ -152,13 +152,13 @@ def trimmed_t(values: Sequence[float]) -> tuple[float, float, int]:
     trimmed = size // TRIMMED
     kept = ranked[trimmed : size - trimmed]
     count = len(kept)
-    # Winsorised: what was trimmed counts as the next value that was kept.
+    # Winsorised: a trimmed value counts as the nearest value that was kept.
     spread = std([kept[0]] * trimmed + kept + [kept[-1]] * trimmed) or 0.0
     return mean(kept), spread * math.sqrt((size - 1) / (count * (count - 1))), count - 1
 
 
 def chance_above(value: float, error: float, freedom: int) -> float:
-    """Give the one-sided p-value that an estimate with a standard error is above zero only by chance."""
+    """Compute the one-sided p-value of an estimate above zero, from its standard error."""
     if error <= 0:
         return 0.0 if value > 0 else 1.0
     return student_above(value / error, freedom)

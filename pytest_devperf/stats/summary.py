@@ -1,7 +1,7 @@
-"""Centre and spread of short lists.
+"""Compute centre and spread of short lists.
 
-Nothing here imports numpy: a round has some thirty values, and sorting a short list and indexing it
-is faster than making an array of it.
+This module does not import numpy: a round has about thirty values, and sorting and indexing a short list
+is faster than converting it to an array.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from functools import lru_cache
 from itertools import pairwise
 
 FEWEST_FOR_QUARTILES = 5
-"""Values below which quartiles say nothing: with four, each quartile is all but a single value."""
+"""With fewer values, quartiles mean nothing: with four, each quartile is close to a single value."""
 
 BEYOND_ANY_RATIO = 50.0
 """Logarithm of a ratio that no two values have."""
 
 SAME = 1e-12
-"""Relative difference below which two numbers are one: the rounding of double arithmetic over short sums."""
+"""Relative difference below which two numbers are equal: the rounding of double arithmetic over short sums."""
 
 
 @lru_cache(maxsize=1024)
 def _place(size: int, q: float) -> tuple[int, float]:
-    """Find where a quantile lies in a sorted list: index and fraction to the next one."""
+    """Return the position of a quantile in a sorted list: index, and fraction of the way to the next one."""
     at = q * (size - 1)
     below = min(int(at), max(size - 2, 0))
     return below, at - below
 
 
 def quantile(values: Sequence[float], q: float, *, presorted: bool = False) -> float:
-    """Read a quantile by linear interpolation between the neighbouring ranks.
+    """Compute a quantile by linear interpolation between the neighbouring ranks.
 
     Args:
         values: At least one finite number.
         q: From 0 to 1.
-        presorted: Whether `values` already ascend.
+        presorted: Whether `values` are already sorted.
 
     Raises:
         ValueError: There are no values.
@@ -48,7 +48,7 @@ def quantile(values: Sequence[float], q: float, *, presorted: bool = False) -> f
     """
     ranked = values if presorted else sorted(values)
     if not ranked:
-        raise ValueError("a quantile of no values")
+        raise ValueError("no values to compute a quantile of")
     if len(ranked) == 1:
         return ranked[0]
     below, fraction = _place(len(ranked), q)
@@ -56,7 +56,7 @@ def quantile(values: Sequence[float], q: float, *, presorted: bool = False) -> f
 
 
 def median(values: Sequence[float], *, presorted: bool = False) -> float:
-    """Read the middle value, or the mean of the middle two.
+    """Compute the middle value, or the mean of the middle two.
 
     Raises:
         ValueError: There are no values.
@@ -64,24 +64,24 @@ def median(values: Sequence[float], *, presorted: bool = False) -> float:
     ranked = values if presorted else sorted(values)
     size = len(ranked)
     if not size:
-        raise ValueError("a median of no values")
+        raise ValueError("no values to compute a median of")
     half = size // 2
     return ranked[half] if size % 2 else (ranked[half - 1] + ranked[half]) / 2
 
 
 def iqr(values: Sequence[float], *, presorted: bool = False) -> float:
-    """Measure the width of the middle half: third minus first quartile."""
+    """Compute the interquartile range: third minus first quartile."""
     ranked = values if presorted else sorted(values)
     return quantile(ranked, 0.75, presorted=True) - quantile(ranked, 0.25, presorted=True)
 
 
 def mean(values: Sequence[float]) -> float:
-    """Average without rounding drift."""
+    """Compute the mean without accumulating rounding errors."""
     return math.fsum(values) / len(values)
 
 
 def std(values: Sequence[float]) -> float | None:
-    """Estimate the standard deviation (ddof=1); None for fewer than two values."""
+    """Compute the standard deviation (ddof=1); None for fewer than two values."""
     if len(values) < 2:  # noqa: PLR2004 - a deviation needs two values
         return None
     centre = mean(values)
@@ -89,7 +89,7 @@ def std(values: Sequence[float]) -> float | None:
 
 
 def cov(values: Sequence[float]) -> float | None:
-    """Divide the standard deviation (ddof=1) by the mean; None where there is no such ratio."""
+    """Compute the coefficient of variation: standard deviation (ddof=1) over mean. None if undefined."""
     spread = std(values)
     if spread is None:
         return None
@@ -109,12 +109,12 @@ def as_fraction(distance: float) -> float:
 def centres_and_widths(
     rows: Iterable[Sequence[float]], centre: float = 0.5, low: float = 0.25, high: float = 0.75
 ) -> tuple[list[float], list[float]]:
-    """Give a quantile of every round and the distance of two others: the median and the interquartile range.
+    """Compute each round's centre, and the distance of two other quantiles: the median and the interquartile range.
 
     Args:
         rows: (rounds, iterations) values, no row empty.
         centre: The quantile that is a round's centre.
-        low: The lower of the quantiles that span its width.
+        low: The lower of the two quantiles whose distance is a round's width.
         high: The higher one.
     """
     centres: list[float] = []
@@ -123,7 +123,7 @@ def centres_and_widths(
     middle_part = first_part = third_part = 0.0
     for row in rows:
         ranked = sorted(row)
-        if len(ranked) != size:  # rounds of one run are alike, so where the quantiles lie is found once
+        if len(ranked) != size:  # rounds mostly have one size: positions are computed once
             size = len(ranked)
             middle, middle_part = _place(size, centre)
             first, first_part = _place(size, low)
@@ -133,7 +133,7 @@ def centres_and_widths(
             widths.append(0.0)
             continue
         at = ranked[middle]
-        # Exactly what `median` gives: the early pass and the verdict must not differ by a rounding.
+        # Exactly the arithmetic of `median`: the early pass and the verdict must not differ by rounding.
         after = ranked[middle + 1]
         centres.append((at + after) / 2 if middle_part == 0.5 else at + middle_part * (after - at))  # noqa: PLR2004
         below, above = ranked[first], ranked[third]
@@ -144,10 +144,10 @@ def centres_and_widths(
 
 
 def within_iqr(rows: Sequence[Sequence[float]], centres: Sequence[float], widths: Sequence[float]) -> float:
-    """Give the IQR within rounds: the median of their widths.
+    """Compute the IQR within rounds: the median of their widths.
 
-    Rounds of fewer than five iterations have no width worth the name: the IQR of their medians takes
-    its place.
+    Rounds of fewer than five iterations have no meaningful width; the IQR of their medians is used
+    instead.
     """
     if min(map(len, rows)) < FEWEST_FOR_QUARTILES:
         return iqr(centres)
@@ -155,9 +155,9 @@ def within_iqr(rows: Sequence[Sequence[float]], centres: Sequence[float], widths
 
 
 def smallest_step(values: Iterable[float]) -> float | None:
-    """Find the smallest non-zero difference of any two values; None where all are one.
+    """Find the smallest non-zero difference of any two values; None if all are equal.
 
-    Differences within the rounding of a double are none.
+    Differences within the rounding of a double count as zero.
     """
     ranked = sorted(set(values))
     steps = [high - low for low, high in pairwise(ranked) if high - low > SAME * abs(high)]

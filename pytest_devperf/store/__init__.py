@@ -1,1 +1,1 @@
-"""Where records wait for the next run."""
+"""Save runs and read them again."""

@@ -1,4 +1,4 @@
-"""Which commit the code under test is at."""
+"""Read the commit of the code under test."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from pytest_devperf.record.record import Commit
 
 _PATIENCE_S = 10.0
-"""`git status` of a very large repository on a cold disk takes seconds; more is a hang."""
+"""`git status` takes seconds in a very large repository on a cold disk; anything longer is a hang."""
 
 _ASK = (
-    *("-c", "core.fsmonitor=false"),  # no helper process that outlives the question
-    *("status", "--porcelain=v2", "--branch", "--untracked-files=no"),  # a stray file is no change of the code
+    *("-c", "core.fsmonitor=false"),  # no helper process that keeps running afterwards
+    *("status", "--porcelain=v2", "--branch", "--untracked-files=no"),  # an untracked file is not a change of the code
 )
 
 
 def read_commit(folder: str | Path) -> Commit | None:
-    """Ask git for commit, branch and changes of a folder.
+    """Ask git for the commit, branch and changes of a folder.
 
     Returns:
-        None outside a repository, without git, or where git does not answer; a commit whose id is None
-        in a repository without commits.
+        None outside a repository, without git, or if git does not answer. In a repository without commits, a commit
+        whose id is None.
     """
     git = shutil.which("git")
     if git is None:
@@ -44,7 +44,7 @@ def read_commit(folder: str | Path) -> Commit | None:
 
 
 def parse_status(text: str) -> Commit:
-    r"""Read what `git status --porcelain=v2 --branch` prints.
+    r"""Parse the output of `git status --porcelain=v2 --branch`.
 
     Source: git-status(1), "Porcelain Format Version 2".
 
@@ -52,9 +52,9 @@ def parse_status(text: str) -> Commit:
     Commit(id='1f2e', dirty=True, branch='main')
     """
     lines = text.splitlines()
-    told = dict(line.split(" ", 2)[1:] for line in lines if line.startswith("# branch.") and line.count(" ") > 1)
+    headers = dict(line.split(" ", 2)[1:] for line in lines if line.startswith("# branch.") and line.count(" ") > 1)
     unknown = {"(initial)": None, "(detached)": None}
-    oid, head = told.get("branch.oid"), told.get("branch.head")
+    oid, head = headers.get("branch.oid"), headers.get("branch.head")
     return Commit(
         id=unknown.get(oid, oid) if oid else None,
         dirty=any(not line.startswith("#") for line in lines),

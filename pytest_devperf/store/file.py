@@ -1,4 +1,4 @@
-"""Reads documents from files, and tells files from labels."""
+"""Read run documents from files, and distinguish files from labels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pytest_devperf.record.record import Document
 from pytest_devperf.store.writing import reason
 
 MOST_BYTES = 1 << 29
-"""Largest document that is read, 512 MiB: a thousand cases with all their samples take a tenth of it."""
+"""Largest document that is read, 512 MiB: a thousand cases with all their samples take a tenth of that."""
 
 
 BLOCK_BYTES = 1 << 20
-"""Read at a time: a buffer as large as what was asked for is taken before anything is read into it."""
+"""Bytes to read at a time: `read` allocates a buffer of the requested size before it reads anything."""
 
 
 def names_a_file(text: str) -> bool:
-    """Tell whether a word of the user's means a file and not a label.
+    """Return whether a user's word looks like a file and not a label.
 
     >>> names_a_file("main"), names_a_file("main.json"), names_a_file("./main")
     (False, True, True)
@@ -32,14 +32,14 @@ def names_a_file(text: str) -> bool:
 
 
 def means_a_file(word: str, folder: Path, labels: Callable[[], Container[str | None]]) -> bool:
-    """Tell whether a word means a file: it looks like one, and is there or is no label that was saved.
+    """Return whether a word is a file: it looks like one, and exists or is not a saved label.
 
     Args:
-        word: What the user wrote.
-        folder: Where relative paths begin.
-        labels: Lists the labels of the store; asked only where the word looks like a file that is not there.
+        word: The user's word.
+        folder: Base of relative paths.
+        labels: Returns the labels of the store; called only if the word looks like a file that does not exist.
     """
-    there = os.path.exists(os.path.join(folder, word))  # noqa: PTH110, PTH118 - any text may come, and none may raise
+    there = os.path.exists(os.path.join(folder, word))  # noqa: PTH110, PTH118 - accepts any text without raising
     return names_a_file(word) and (there or word not in labels())
 
 
@@ -47,7 +47,7 @@ def read_file(path: str | Path) -> Document:
     """Read a run document from a file, or from a pipe.
 
     Raises:
-        StoreError: There is no such file, or it is unreadable, foreign or damaged.
+        StoreError: The file does not exist, cannot be read, is damaged, or is not a run document.
     """
     return decode(read_bytes(Path(path)), str(path))
 
@@ -57,14 +57,14 @@ def read_bytes(path: Path, *, regular: bool = False) -> bytes:
 
     Args:
         path: The file.
-        regular: Whether anything but a regular file is refused: a pipe would be waited for.
+        regular: Whether to refuse anything but a regular file: reading a pipe would block.
 
     Raises:
-        StoreError: It cannot be read; it is named.
+        StoreError: It cannot be read; the message names it.
     """
     try:
         if regular and not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
-            raise StoreError(f"{path} is no regular file", "move it away")
+            raise StoreError(f"{path} is not a regular file", "move it away")
         with path.open("rb") as file:
             data = _read_most(file)
     except FileNotFoundError:
@@ -74,12 +74,12 @@ def read_bytes(path: Path, *, regular: bool = False) -> bytes:
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} cannot be read ({reason(error)})", "check the path and its permissions") from error
     if len(data) > MOST_BYTES:
-        raise StoreError(f"{path} has more than {MOST_BYTES >> 20} MiB, which is no run document", "name another file")
+        raise StoreError(f"{path} has more than {MOST_BYTES >> 20} MiB, too many for a run", "name another file")
     return data
 
 
 def _read_most(file: BinaryIO) -> bytes:
-    """Read a file, but no more than shows that it is too large."""
+    """Read a file, but no more than is needed to see that it is too large."""
     blocks: list[bytes] = []
     while len(blocks) * BLOCK_BYTES <= MOST_BYTES and (block := file.read(BLOCK_BYTES)):
         blocks.append(block)

@@ -1,8 +1,8 @@
-"""Runs as files, wherever files can be listed, read and written whole.
+"""Store runs as files, on any file system whose files can be listed, read and written.
 
-`<kind>-<model>-<fingerprint>/<label>/<time>-<id>.json`: names help people to find their way; what a file
-holds is what counts, and where the two differ the run is refused. Files that are not named like a run (editor
-backups, notes, half-written temporary files) are left alone.
+`<kind>-<model>-<fingerprint>/<label>/<time>-<id>.json`: the names help people to find a run. The content of a file
+decides; if its name contradicts it, the run is refused. Files that are not named like a run (editor
+backups, notes, half-written temporary files) are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pytest_devperf.store.naming import age_of, device_name, file_name, safe_nam
 from pytest_devperf.store.store import LabelSummary
 
 Place = tuple[str, ...]
-"""Names of folders, and of a file at last, below the store's own."""
+"""Names of folders, and possibly a file, relative to the store's folder."""
 
 README = """\
 # Performance runs
@@ -33,8 +33,8 @@ Kept by pytest-devperf: one JSON file per run, `<device>/<label>/<time>-<id>.jso
 Should this folder be committed?
 
 * Yes, if the same devices are used by everybody who compares: a lab phone, a fixed CI machine. Baselines
-  then travel with the code they belong to. Files are only ever added, so branches merge without conflict.
-* No, if everybody compares on a machine of their own: add the folder to `.gitignore`. Runs of another
+  then stay with their code. Files are only ever added, so branches merge without conflict.
+* No, if everybody compares on their own machine: add the folder to `.gitignore`. Runs of another
   device are never compared with yours, and raw samples make the repository grow.
 
 Deleting a file forgets that run, deleting a folder forgets the label. `devperf list` shows what is here.
@@ -42,23 +42,23 @@ Deleting a file forgets that run, deleting a folder forgets the label. `devperf 
 
 
 class FileStore(ABC):
-    """What all stores made of files do alike."""
+    """Common base of all stores that consist of files."""
 
     @abstractmethod
     def check_writable(self) -> None:
-        """Find out before anything is measured whether a run could be kept; leaves no trace.
+        """Check before anything is measured that a run could be saved; leave no trace.
 
         Raises:
-            StoreError: It could not, and why.
+            StoreError: It could not be saved; the message gives the reason.
         """
 
     @abstractmethod
     def folders(self, place: Place) -> Sequence[str]:
-        """List the folders in a folder, sorted; nothing where there is none."""
+        """List the folders in a folder, sorted; empty if it does not exist."""
 
     @abstractmethod
     def files(self, place: Place) -> Sequence[str]:
-        """List the files in a folder; nothing where there is none."""
+        """List the files in a folder; empty if it does not exist."""
 
     @abstractmethod
     def read(self, place: Place) -> bytes:
@@ -70,12 +70,12 @@ class FileStore(ABC):
 
     @abstractmethod
     def put(self, run: Run, label_summary: Place, *, append: bool | None) -> str:
-        """Write a run into a folder, whole or not at all, as `lay_out` says; tell where it lies.
+        """Write a run into a folder, completely or not at all, as `lay_out` prepares it, and return its location.
 
         Args:
             run: The run.
             label_summary: The folder.
-            append: Whether it joins the newest generation; None: it names its own.
+            append: Whether it joins the newest generation; None: it already has one.
 
         Raises:
             StoreError: It cannot be written; nothing is left behind.
@@ -83,10 +83,10 @@ class FileStore(ABC):
 
     @abstractmethod
     def where(self, place: Place) -> str:
-        """Spell a place as errors and listings show it."""
+        """Format a place for errors and listings."""
 
     def save(self, run: Run) -> str:
-        """Keep a run and tell where it lies; it sorts as the newest of its label, whatever the clock says.
+        """Save a run as the newest of its label, whatever the clock shows, and return its location.
 
         Raises:
             StoreError: It has no label, or cannot be written; nothing is left behind.
@@ -94,7 +94,7 @@ class FileStore(ABC):
         return self._keep(run, append=None)
 
     def save_in_generation(self, run: Run, *, append: bool) -> str:
-        """Keep a run in a new generation of its label, or with `append` in the newest one.
+        """Save a run in a new generation of its label, or with `append` in the newest one.
 
         Raises:
             StoreError: It has no label, cannot be written, or the generation to join cannot be read.
@@ -104,20 +104,20 @@ class FileStore(ABC):
     def _keep(self, run: Run, *, append: bool | None) -> str:
         label = run.label
         if not label:
-            raise StoreError("a run without a label cannot be kept", "name one with --devperf-save LABEL")
-        if label != label.encode(errors="replace").decode():  # bytes that are no UTF-8, from a command line
-            raise StoreError(f"the label {label!a} cannot be written down", "choose another with --devperf-save LABEL")
+            raise StoreError("a run without a label cannot be saved", "name one with --devperf-save LABEL")
+        if label != label.encode(errors="replace").decode():  # bytes from a command line that are not UTF-8
+            raise StoreError(f"the label {label!a} is not valid UTF-8", "choose another with --devperf-save LABEL")
         run = changed(run, id=run.id or secrets.token_hex(4))
-        file_name(run, None)  # refuses before anything is touched
+        file_name(run, None)  # raises before anything is written
         return self.put(run, (device_name(run.device), safe_name(label)), append=append)
 
     def lay_out(self, run: Run, *, append: bool | None) -> tuple[str, bytes]:
-        """Name a run's file after those of its label that are there now, and write the run out with its generation.
+        """Name a run's file after the existing ones of its label, and encode the run with its generation.
 
-        A store calls it while nobody else writes, if it can.
+        A store calls it while nobody else writes, if possible.
 
         Raises:
-            StoreError: The run cannot be written down, or the generation to join cannot be read.
+            StoreError: The run cannot be encoded, or the generation to join cannot be read.
         """
         places = self.places(run.device.fingerprint, run.label or "")
         if append is not None:
@@ -130,7 +130,7 @@ class FileStore(ABC):
         return next_generation(newest, run.taken_at, append=append)
 
     def _generation_at(self, place: Place, *, needed: bool) -> str | None:
-        """Read the generation of a run that is there; None for a damaged one, unless it is needed."""
+        """Read the generation of a stored run; None if the file is damaged, unless it is needed."""
         try:
             return _only(decode_heads(self.read(place), self.where(place)), self.where(place)).generation
         except StoreError:
@@ -139,17 +139,17 @@ class FileStore(ABC):
             return None
 
     def label_summaries(self) -> Sequence[LabelSummary]:
-        """List devices and labels, sorted; empty where there is no store yet.
+        """List devices and labels, sorted; empty if the store does not exist yet.
 
         Raises:
-            StoreError: The newest run of a label is corrupt, foreign or in the wrong folder; it is named.
+            StoreError: The newest run of a label is damaged, not a run, or in the wrong folder; the message names it.
         """
         found: dict[tuple[str, str], LabelSummary] = {}
         for place, count in self._newest():
             head = _only(decode_heads(self.read(place), self.where(place)), self.where(place))
             self._check_place(head, place)
             key = head.device.fingerprint, head.label or ""
-            other = found.get(key)  # a device whose folder was renamed has two
+            other = found.get(key)  # a device has two folders if one was renamed
             found[key] = LabelSummary(
                 device=head.device,
                 label=key[1],
@@ -169,10 +169,10 @@ class FileStore(ABC):
         Args:
             fingerprint: The device.
             label: The label.
-            newest: Read no further than the newest generation.
+            newest: Whether to read only the newest generation.
 
         Raises:
-            StoreError: A file is corrupt or foreign; it is named, and no older one takes its place.
+            StoreError: A file is damaged or not a run; the message names it. An older run never replaces it.
         """
         found: list[Run] = []
         for place in self.places(fingerprint, label):
@@ -205,7 +205,7 @@ class FileStore(ABC):
             raise _misplaced(self.where(place))
 
     def _newest(self) -> Iterator[tuple[Place, int]]:
-        """Find the newest file of every label of every device, and how many there are."""
+        """Find the newest file of every label of every device, and the number of files."""
         for device in self.folders(()):
             for label in self.folders((device,)):
                 files = self._runs_in((device, label))
@@ -223,21 +223,21 @@ _One = TypeVar("_One", Run, RunHead)
 
 
 def _only(runs: Sequence[_One], where: str) -> _One:
-    """Take the single run of a stored file.
+    """Return the single run of a stored file.
 
     Raises:
-        StoreError: It holds none or several.
+        StoreError: It contains none or several.
     """
     if len(runs) != 1:
         raise StoreError(
-            f"{where} holds {counted(len(runs), 'run')}, and a store keeps one in each file", "move it out of the store"
+            f"{where} contains {counted(len(runs), 'run')}, but should contain one", "move it out of the store"
         )
     return runs[0]
 
 
 def _misplaced(path: str) -> StoreError:
     return StoreError(
-        f"{path} holds a run of another device or label than its folders are named after", "move it back or delete it"
+        f"{path} contains a run of another device or label than its folders name", "move it back or delete it"
     )
 
 

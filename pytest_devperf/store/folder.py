@@ -1,4 +1,4 @@
-"""Runs in a folder of this machine."""
+"""Store runs in a folder on this machine."""
 
 from __future__ import annotations
 
@@ -13,10 +13,18 @@ from pytest_devperf.errors import StoreError
 from pytest_devperf.record.record import Run
 from pytest_devperf.store.file import read_bytes
 from pytest_devperf.store.files import README, FileStore, Place
-from pytest_devperf.store.writing import folders_made, reason, replace, sweep, sync_folder, temporary_beside, told
+from pytest_devperf.store.writing import (
+    folders_made,
+    reason,
+    replace,
+    store_errors,
+    sweep,
+    sync_folder,
+    temporary_beside,
+)
 
 LOCK_WAIT_S = 30.0
-"""A save takes well under a second; whoever holds the lock for so long is stuck."""
+"""A save takes well under a second; a process that holds the lock for this long is stuck."""
 
 _LOCK = ".lock"
 
@@ -24,7 +32,7 @@ _IGNORED = f"{_LOCK}\n*.tmp\n"
 
 
 class FolderStore(FileStore):
-    """Runs in a folder of this machine.
+    """A store in a folder on this machine.
 
     Args:
         path: The folder; it need not exist before the first save.
@@ -32,7 +40,7 @@ class FolderStore(FileStore):
     """
 
     def __init__(self, path: str | Path, *, lock_wait_s: float = LOCK_WAIT_S) -> None:
-        """Remember the place; nothing is touched yet."""
+        """Remember the path; nothing is read or written yet."""
         self.path = Path(path)
         self._lock_wait_s = lock_wait_s
 
@@ -41,14 +49,14 @@ class FolderStore(FileStore):
         return str(self.path)
 
     def check_writable(self) -> None:
-        """Write a file and remove it again: in the store, or where the store would be made.
+        """Write a file and delete it again: in the store, or in the folder where the store would be created.
 
-        The store itself is not made for it: another session may be about to make it.
+        The store itself is not created: another session may be about to create it.
 
         Raises:
-            StoreError: It could not, and why.
+            StoreError: It could not be written; the message gives the reason.
         """
-        with told(self.path):
+        with store_errors(self.path):
             probe = temporary_beside(next(each for each in (self.path, *self.path.parents) if each.exists()) / "probe")
             try:
                 probe.write_bytes(b"?")
@@ -61,7 +69,7 @@ class FolderStore(FileStore):
         return sorted(each.name for each in self._entries(place) if each.is_dir())
 
     def files(self, place: Place) -> Sequence[str]:
-        """List what is in a folder: what is named like a run and is none is an error when it is read."""
+        """List a folder; entries that are named like a run but are not one raise an error when they are read."""
         return [each.name for each in self._entries(place)]
 
     def read(self, place: Place) -> bytes:
@@ -69,21 +77,21 @@ class FolderStore(FileStore):
         return read_bytes(self.path.joinpath(*place), regular=True)
 
     def where(self, place: Place) -> str:
-        """Give the path of a place."""
+        """Return the path of a place."""
         return str(self.path.joinpath(*place))
 
     def put(self, run: Run, label_summary: Place, *, append: bool | None) -> str:
-        """Write a run, one writer at a time; a failed first save leaves no store behind.
+        """Write a run while no other process writes; a failed first save leaves no store behind.
 
         Raises:
             StoreError: It cannot be written.
         """
-        with told(self.path):
+        with store_errors(self.path):
             made = None if self.path.exists() else self._make_with(run, label_summary, append=append)
             return str(made or self._add(run, label_summary, append=append))
 
     def _make_with(self, run: Run, label_summary: Place, *, append: bool | None) -> Path | None:
-        """Make the store with its first run in it, in one step; None if another session was quicker."""
+        """Create the store with its first run in one step; return None if another session was faster."""
         with folders_made(self.path.parent):
             name, data = self.lay_out(run, append=append)
             sweep(self.path.parent)
@@ -105,7 +113,7 @@ class FolderStore(FileStore):
         return self.path.joinpath(*label_summary, name)
 
     def _add(self, run: Run, label_summary: Place, *, append: bool | None) -> Path:
-        """Add a run to the store that is there."""
+        """Add a run to the existing store."""
         folder = self.path.joinpath(*label_summary)
         with self._locked(), folders_made(folder):
             for each in (self.path, folder):
@@ -117,31 +125,31 @@ class FolderStore(FileStore):
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one writer in at a time.
+        """Hold the lock of the store.
 
         Raises:
-            StoreError: Another one does not finish.
+            StoreError: Another process does not release it.
         """
         lock = FileLock(self.path / _LOCK, timeout=self._lock_wait_s)
         try:
             lock.acquire()
         except Timeout:
             raise StoreError(
-                f"{self.path} is being written by another process for over {self._lock_wait_s:g} s",
+                f"{self.path} has been locked by another process for over {self._lock_wait_s:g} s",
                 "wait for it, or end it if it hangs",
             ) from None
         except NotImplementedError as error:  # a network file system without locks
-            raise StoreError(f"{self.path} lies on a file system without locks", "name a local folder") from error
+            raise StoreError(f"{self.path} is on a file system without locks", "name a local folder") from error
         try:
             yield
         finally:
             lock.release()
 
     def _entries(self, place: Place) -> Sequence[Path]:
-        """List a folder; nothing where there is none.
+        """List a folder; empty if it does not exist.
 
         Raises:
-            StoreError: It is a file, or closed to us.
+            StoreError: It is a file, or not readable.
         """
         folder = self.path.joinpath(*place)
         try:
@@ -153,7 +161,7 @@ class FolderStore(FileStore):
 
 
 def _furnish(store: Path) -> None:
-    """Put the notes of a new store in place; never at the cost of the run that was just kept."""
+    """Add the notes to a new store; an error must not lose the run that was just saved."""
     for name, text in (("README.md", README), (".gitignore", _IGNORED)):
         path = store / name
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Generations: the runs of a label that belong together and make one baseline."""
+"""Name generations: the runs of a label that form one baseline."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pytest_devperf.record.record import Run
 from pytest_devperf.store.store import GenerationStore, Store
 
 _FORM = "%Y-%m-%dT%H:%M:%SZ"
-"""Spelling of every time in a run document."""
+"""Format of every time in a run document."""
 
 
 def save_run(store: Store, run: Run, *, append: bool) -> str:
-    """Save a run in a new generation of its label, or in the newest one, and tell where it lies.
+    """Save a run in a new generation of its label, or in the newest one, and return its location.
 
-    Every save without `append` makes a generation of its own, also if several sessions save at the same moment.
+    Every save without `append` starts a new generation, even if several sessions save at the same moment.
 
     Args:
-        store: Where it is saved.
+        store: Where to save it.
         run: The run, with its label.
         append: Whether it joins the newest generation, if there is one.
 
@@ -44,7 +44,7 @@ def generation_for(store: Store, fingerprint: str, label: str, *, append: bool, 
         taken_at: Its time.
 
     Raises:
-        StoreError: The newest generation is to be joined and cannot be read.
+        StoreError: The run should join the newest generation, which cannot be read.
     """
     newest = None
     try:
@@ -56,10 +56,10 @@ def generation_for(store: Store, fingerprint: str, label: str, *, append: bool, 
 
 
 def next_generation(newest: str | None, taken_at: str, *, append: bool) -> str:
-    """Name the generation of a run after the newest one there is.
+    """Name the generation of a run, given the newest existing one.
 
-    A generation is named by the time of its first run, or later if an older one would sort after it: two saves in one
-    second are two, and a clock may be set back.
+    A generation is named by the time of its first run. If an older generation would sort after it, the name is one
+    second later than that one: two saves may share a second, and a clock may be set back.
 
     >>> next_generation("2026-11-29T20:15:03Z", "2026-11-29T20:15:03Z", append=False)
     '2026-11-29T20:15:04Z'
@@ -74,12 +74,12 @@ def next_generation(newest: str | None, taken_at: str, *, append: bool) -> str:
 
 
 def _second_after(time: str) -> str:
-    """Name a generation so that it sorts after another.
+    """Return the time one second later, or a longer name that sorts after it.
 
     >>> _second_after("2026-11-29T20:15:59Z")
     '2026-11-29T20:16:00Z'
     """
     try:
         return (datetime.strptime(time, _FORM).replace(tzinfo=timezone.utc) + timedelta(seconds=1)).strftime(_FORM)
-    except ValueError:  # somebody's own spelling
+    except ValueError:  # not written by this version
         return f"{time}+"

@@ -1,4 +1,4 @@
-"""File names out of words that people choose: labels and device models."""
+"""Build file names from words that people choose: labels and device models."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pytest_devperf.errors import StoreError
 from pytest_devperf.record.record import DeviceRecord, Run
 
 _LONGEST = 48
-"""Characters kept of a word: device folder, label folder and file name stay together far below the 255
-bytes of a name and leave room under the 260 characters of a Windows path."""
+"""Characters kept of a word. Device folder, label folder and file name together stay far below the 255 bytes of a name,
+and leave room within the 260 characters of a Windows path."""
 
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
-"""Names Windows takes for devices, with any ending.
+"""Names that Windows reserves for devices, with any file extension.
 
 Source: Microsoft, "Naming Files, Paths, and Namespaces".
 """
@@ -24,7 +24,7 @@ _TIMED = re.compile(r"\A(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ)(?:\.(\d{1,9}))?-[\w-]+
 
 
 def slug(text: str) -> str:
-    """Spell a word with letters, digits, dots, dashes and underscores alone; other words may come out alike.
+    """Reduce a text to letters, digits, dots, dashes and underscores; different texts may give the same word.
 
     >>> slug("Pixel 8 Pro (unlocked)")
     'pixel-8-pro-unlocked'
@@ -33,9 +33,9 @@ def slug(text: str) -> str:
 
 
 def safe_name(text: str) -> str:
-    """Name a folder after a word so that different words get different folders on every file system.
+    """Name a folder after a word, so that different words get different folders on every file system.
 
-    A word that has to be changed, and one with capitals (some file systems ignore case), carries a hash
+    A word that has to be changed, or that contains capitals (some file systems ignore case), gets a hash
     of the original.
 
     >>> safe_name("release-1.2"), safe_name("../Main")
@@ -49,25 +49,25 @@ def safe_name(text: str) -> str:
 
 
 def device_name(device: DeviceRecord) -> str:
-    """Name the folder of a device: words for people, and the fingerprint that counts."""
+    """Name the folder of a device: words for people, and the fingerprint that identifies it."""
     words = (slug(device.kind), slug(device.model or device.soc or "unknown"), safe_name(device.fingerprint))
     return "-".join(word for word in words if word)
 
 
 def file_name(run: Run, newest: str | None) -> str:
-    """Name a run's file after its time, and after the newest one of its label where that is no later.
+    """Name a run's file after its time, or after the newest one of its label if that is not earlier.
 
-    So the order of names is the order of saving, with two saves in one second or a clock that was set back too.
+    Names then sort in the order of saving, even with two saves in one second or a clock that was set back.
 
     Args:
         run: The run.
         newest: Name of the newest file of its label.
 
     Raises:
-        StoreError: Its time is none.
+        StoreError: Its time is not valid.
     """
     if not _SECOND.match(run.taken_at):
-        raise StoreError(f"a run taken at {run.taken_at!r} cannot be kept", "a time is written 2026-11-29T20:15:03Z")
+        raise StoreError(f"a run taken at {run.taken_at!r} cannot be saved", "a time is written 2026-11-29T20:15:03Z")
     stamp, count = f"{run.taken_at[:19].replace(':', '-')}Z", 0
     latest = age_of(newest) if newest else None
     if latest is not None and latest[0] >= stamp:
@@ -76,7 +76,7 @@ def file_name(run: Run, newest: str | None) -> str:
 
 
 def age_of(name: str) -> tuple[str, int] | None:
-    """Tell where a file stands among the runs of a label; None for a file that is no run.
+    """Return the sort key of a file among the runs of a label; None for a file that is not a run.
 
     >>> age_of("2026-11-29T20-15-03Z.2-9f3c.json"), age_of("README.md")
     (('2026-11-29T20-15-03Z', 2), None)

@@ -1,4 +1,4 @@
-"""Which store a word of the user's means."""
+"""Open the store that a user names."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.store.store import Store
 
 DEFAULT = ".devperf"
-"""Folder in rootdir that keeps runs where nothing else is named."""
+"""Default folder for runs, in rootdir."""
 
 _URL = re.compile(r"\A(?!file:)[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 def open_store(spec: str | None, rootdir: str | Path) -> Store:
-    """Make the store that a spec names; nothing is read or written yet.
+    """Create the store object for a spec; nothing is read or written yet.
 
     Args:
         spec: A folder, absolute or below `rootdir`, or a URL that fsspec knows; None: the default folder.
-        rootdir: What a relative folder starts from.
+        rootdir: Base of a relative folder.
 
     Raises:
-        UsageError: Nothing installed speaks the URL's protocol, or `~name` names no user of this machine.
+        UsageError: No installed package supports the URL's protocol, or `~name` is not a user of this machine.
     """
     spec = spec or DEFAULT
     if _URL.match(spec):

@@ -1,4 +1,4 @@
-"""Runs behind any URL that fsspec knows: object stores, ssh, WebDAV, memory."""
+"""Store runs behind any URL that fsspec supports: object stores, ssh, WebDAV, memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pytest_devperf.store.files import README, FileStore, Place
 from pytest_devperf.store.writing import ABANDONED_S, is_temporary, temporary_name
 
 _URL = re.compile(r"(://)([^/@\s]*@)?([^?\s]*)(\?\S*)?")
-"""A URL behind its scheme: user and password, host and path, query."""
+"""A URL: scheme, user and password, host and path, query."""
 
 
 def without_secrets(text: str) -> str:
-    """Take passwords and signatures out of the URLs in a text, so that it can be printed and kept in a log.
+    """Remove passwords and signatures from the URLs in a text, so that it can be printed and logged.
 
     >>> without_secrets("sftp://me:secret@host/runs"), without_secrets("az://runs?sig=abc&v=1")
     ('sftp://***@host/runs', 'az://runs?sig=***&v=***')
@@ -32,21 +32,21 @@ def without_secrets(text: str) -> str:
 
 
 class RemoteStore(FileStore):
-    """Runs behind a URL.
+    """A store behind a URL.
 
-    There are no locks there: two saves at the same moment both stay, each in a generation of its own, and the later
-    one of a second is the one with the greater id. A run is written beside its place and moved there, so that nobody
-    reads a half.
+    There are no locks: two saves at the same moment are both kept, each in its own generation; of two saves in one
+    second, the one with the greater id counts as later. A run is written next to its final name and then moved, so
+    that nobody reads an incomplete file.
 
     Args:
         url: As fsspec spells it: `s3://bucket/folder`, `sftp://host/folder`, `memory://folder`.
 
     Raises:
-        UsageError: fsspec or the package for this kind of URL is not installed, or the URL is none.
+        UsageError: fsspec or the package for this kind of URL is not installed, or the URL is not valid.
     """
 
     def __init__(self, url: str) -> None:
-        """Find who speaks the URL's protocol; nothing is read or written yet."""
+        """Find the file system for the URL's protocol; nothing is read or written yet."""
         self.url = url.rstrip("/")
         try:
             from fsspec.core import url_to_fs
@@ -68,13 +68,13 @@ class RemoteStore(FileStore):
         return without_secrets(self.url)
 
     def check_writable(self) -> None:
-        """Write a file and remove it again.
+        """Write a file and delete it again.
 
         Raises:
-            StoreError: It could not, and why.
+            StoreError: It could not be written; the message gives the reason.
         """
         probe = self._at((temporary_name(),))
-        with self._told("written"):
+        with self._store_errors("written"):
             self._system.makedirs(self._root, exist_ok=True)
             self._system.pipe_file(probe, b"?")
             self._system.rm_file(probe)
@@ -93,21 +93,21 @@ class RemoteStore(FileStore):
         Raises:
             StoreError: It cannot be read.
         """
-        with self._told("read", place):
+        with self._store_errors("read", place):
             data: bytes = self._system.cat_file(self._at(place))
         return data
 
     def where(self, place: Place) -> str:
-        """Give the URL of a place, without secrets."""
+        """Return the URL of a place, without secrets."""
         return "/".join((str(self), *place))
 
     def name_generation(self, newest: str | None, run: Run, *, append: bool) -> str:
-        """Name a run's generation so that no save at the same moment has it, too: both find the same newest one."""
+        """Name a run's generation uniquely: two saves at the same moment both find the same newest generation."""
         name = super().name_generation(newest, run, append=append)
         return name if name == newest else f"{name}-{run.id}"
 
     def put(self, run: Run, label_summary: Place, *, append: bool | None) -> str:
-        """Write a run beside its place and move it there.
+        """Write a run next to its final name, then move it.
 
         Raises:
             StoreError: It cannot be written.
@@ -116,7 +116,7 @@ class RemoteStore(FileStore):
         place = (*label_summary, name)
         self._replace(place, data)
         self._sweep(label_summary)
-        with suppress(StoreError):  # never at the cost of the run that was just kept
+        with suppress(StoreError):  # an error must not lose the run that was just saved
             if "README.md" not in self.files(()):
                 self._replace(("README.md",), README.encode())
         return self.where(place)
@@ -124,7 +124,7 @@ class RemoteStore(FileStore):
     def _replace(self, place: Place, data: bytes) -> None:
         *folders, _ = place
         temporary = self._at((*folders, temporary_name()))
-        with self._told("written", place):
+        with self._store_errors("written", place):
             self._system.makedirs(self._at(tuple(folders)), exist_ok=True)
             try:
                 self._system.pipe_file(temporary, data)
@@ -135,37 +135,37 @@ class RemoteStore(FileStore):
                 raise
 
     def _sweep(self, label_summary: Place) -> None:
-        """Remove what writers that were killed left there, if the file system tells how old a file is."""
+        """Delete temporary files of writers that were killed, if the file system reports the age of files."""
         for name in self.files(label_summary):
             if is_temporary(name):
-                with suppress(Exception):  # never at the cost of the run that was just kept
+                with suppress(Exception):  # an error must not lose the run that was just saved
                     age_s = time.time() - self._system.modified(self._at((*label_summary, name))).timestamp()
                     if age_s > ABANDONED_S:
                         self._system.rm_file(self._at((*label_summary, name)))
 
     def _entries(self, place: Place) -> Sequence[tuple[str, str]]:
-        """List a folder as (name, kind); nothing where there is none."""
+        """List a folder as (name, kind); empty if it does not exist."""
         folder = self._at(place)
-        with self._told("read", place):
+        with self._store_errors("read", place):
             self._system.invalidate_cache()  # others write there too
             try:
                 found = self._system.ls(folder, detail=True)
             except FileNotFoundError:
                 return ()
         names = [(str(each["name"]).rstrip("/"), str(each["type"])) for each in found]
-        # An object store lists a folder's own marker among its contents.
+        # An object store lists a marker for the folder itself among its contents.
         return [(name.rpartition("/")[2], kind) for name, kind in names if name.strip("/") != folder.strip("/")]
 
     def _at(self, place: Place) -> str:
         return "/".join((self._root, *place))
 
     @contextmanager
-    def _told(self, what: str, place: Place = ()) -> Iterator[None]:
-        """Turn whatever a file system of somebody else's raises into an error with a next step."""
+    def _store_errors(self, what: str, place: Place = ()) -> Iterator[None]:
+        """Convert any error of a file system into a StoreError with a next step."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - file systems of all kinds raise what they like
+        except Exception as error:  # noqa: BLE001 - a file system may raise anything
             words = without_secrets(str(error) or type(error).__name__)
             raise StoreError(
                 f"{self.where(place)} cannot be {what} ({words})", "check the URL, the network and your credentials"
-            ) from None  # its own words may hold the secrets
+            ) from None  # the original message may contain secrets

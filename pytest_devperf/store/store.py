@@ -1,4 +1,4 @@
-"""What every store can do."""
+"""The interface of a store."""
 
 from __future__ import annotations
 
@@ -24,52 +24,52 @@ class Store(Protocol):
     """A place that keeps runs by device and label."""
 
     def check_writable(self) -> None:
-        """Find out before anything is measured whether a run could be kept; leaves no trace.
+        """Check before anything is measured that a run could be saved; leave no trace.
 
         Raises:
-            StoreError: It could not, and why.
+            StoreError: It could not be saved; the message gives the reason.
         """
         ...
 
     def save(self, run: Run) -> str:
-        """Keep a run for good and tell where it lies.
+        """Save a run and return its location.
 
         Raises:
-            StoreError: It cannot be written; nothing that was there before is harmed.
+            StoreError: It cannot be written; everything saved before is unchanged.
         """
         ...
 
     def label_summaries(self) -> Sequence[LabelSummary]:
-        """List what there is, devices and labels sorted; empty where the store does not exist yet."""
+        """List devices and labels, sorted; empty if the store does not exist yet."""
         ...
 
     def runs(self, fingerprint: str, label: str, *, newest: bool = False) -> Sequence[Run]:
-        """Read the runs of a label of a device, newest first, every one validated.
+        """Read and validate the runs of a label of a device, newest first.
 
         Args:
             fingerprint: The device.
             label: The label.
-            newest: Whether only the newest generation is wanted; older ones need not be read then.
+            newest: Whether only the newest generation is needed; older ones need not be read then.
 
         Raises:
-            StoreError: A file is corrupt or foreign; it is named. An older run never takes its place.
+            StoreError: A file is damaged or not a run; the message names it. An older run never replaces it.
         """
         ...
 
 
 @runtime_checkable
 class GenerationStore(Protocol):
-    """A store that finds out a run's generation in the moment of saving, while nobody else writes.
+    """A store that determines a run's generation while it saves the run, when nobody else writes.
 
-    For another store the generation is found out before the save, which two sessions may do at the same time.
+    For any other store the generation is determined before the save, and two sessions may choose the same one.
     """
 
     def save_in_generation(self, run: Run, *, append: bool) -> str:
-        """Keep a run as `save` does, whatever generation it names.
+        """Save a run as `save` does, but determine its generation.
 
         Args:
             run: The run.
-            append: Whether it joins the newest generation of its label, if there is one; else it starts a new one.
+            append: Whether it joins the newest generation of its label, if there is one; otherwise it starts a new one.
 
         Raises:
             StoreError: It cannot be written, or the generation to join cannot be read.

@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and tidies up after writers that were killed."""
+"""Write files completely or not at all, and clean up after writers that were killed."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from pathlib import Path
 from pytest_devperf.errors import StoreError
 
 ABANDONED_S = 3600.0
-"""Age of a temporary file whose writer is gone: writing takes seconds, and clocks of a network differ by minutes."""
+"""Age at which a temporary file is abandoned: writing takes seconds, and clocks of a network differ by minutes."""
 
 READER_S = 30.0
-"""How long the reader of a pipe may take to make room before it counts as stuck."""
+"""Longest time that the reader of a pipe may take to make room before it counts as stuck."""
 
 _TEMPORARY = re.compile(r"\.devperf-[0-9a-f]{8}\.tmp")
 
 
 def write_file(path: str | Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all; missing folders are made.
+    """Write a file completely or not at all; create missing folders.
 
-    A symbolic link stays, and the file that it leads to is written. What is no regular file (a pipe, a device) is
-    written into.
+    A symbolic link is kept, and the file that it refers to is written. If the path is a pipe or a device, the data is
+    written into it.
 
     Raises:
-        StoreError: It cannot be written; nothing is left behind, and what stood there before stays.
+        StoreError: It cannot be written; nothing is left behind, and the previous content is kept.
     """
     path = Path(path)
-    with told(path):
+    with store_errors(path):
         if _is_special(path):
             _write_into(path, data)
             return
@@ -46,10 +46,10 @@ def write_file(path: str | Path, data: bytes) -> None:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Put bytes in a file's place in one step, safe against a crash or a full disk at any moment.
+    """Replace a file in one step, safe against a crash or a full disk at any moment.
 
     Raises:
-        OSError: As the system says; the temporary file is gone again.
+        OSError: From the system; the temporary file is deleted.
     """
     temporary = temporary_beside(path)
     try:
@@ -68,24 +68,24 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def temporary_name() -> str:
-    """Choose a name for what is written before it takes its place."""
+    """Return a random name for a file that is moved to its final name later."""
     return f".devperf-{secrets.token_hex(4)}.tmp"
 
 
 def is_temporary(name: str) -> bool:
-    """Tell whether a file has such a name."""
+    """Return whether a file has such a name."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def temporary_beside(path: Path) -> Path:
-    """Name a file or folder that is filled before it takes another one's place."""
+    """Return a temporary path for a file or folder that replaces another one later."""
     return path.with_name(temporary_name())
 
 
 def sweep(folder: Path) -> None:
-    """Remove what writers that were killed left in a folder."""
+    """Delete the temporary files of writers that were killed."""
     with suppress(OSError):
-        names = [name for name in os.listdir(folder) if is_temporary(name)]  # noqa: PTH208 - a Path for each costs more
+        names = [name for name in os.listdir(folder) if is_temporary(name)]  # noqa: PTH208 - Path objects are slower
         for path in (folder / name for name in names):
             with suppress(OSError):
                 _remove_abandoned(path)
@@ -101,26 +101,26 @@ def _remove_abandoned(path: Path) -> None:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Turn the system's refusal to write into an error with a next step."""
+def store_errors(path: Path) -> Iterator[None]:
+    """Convert the system's errors when writing into a StoreError with a next step."""
     try:
         yield
     except NotADirectoryError as error:
         raise StoreError(f"{path} cannot be written (a part of the path is a file)", "name another folder") from error
     except FileExistsError as error:
-        raise StoreError(f"{error.filename or path} is a file where a folder is needed", "name another path") from error
+        raise StoreError(f"{error.filename or path} is a file, but a folder is needed", "name another path") from error
     except (OSError, ValueError) as error:
         raise StoreError(
-            f"{path} cannot be written ({reason(error)})", "make room or permissions, or name another path"
+            f"{path} cannot be written ({reason(error)})", "free space, fix its permissions, or name another path"
         ) from error
 
 
 @contextmanager
 def folders_made(folder: Path) -> Iterator[None]:
-    """Make missing folders, and remove exactly those again if the block fails, but for what others put there.
+    """Create missing folders; if the block fails, delete them again unless they are in use.
 
     Raises:
-        OSError: They cannot be made.
+        OSError: They cannot be created.
     """
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     made: list[Path] = []
@@ -128,7 +128,7 @@ def folders_made(folder: Path) -> Iterator[None]:
         for each in reversed(missing):
             each.mkdir(exist_ok=True)
             made.append(each)
-        folder.mkdir(exist_ok=True)  # refused if it is a file
+        folder.mkdir(exist_ok=True)  # raises if it is a file
         yield
     except BaseException:
         with suppress(OSError):
@@ -138,8 +138,8 @@ def folders_made(folder: Path) -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the new names in a folder survive a power cut, if the system can do that."""
-    with suppress(OSError):  # Windows opens no folders; some network file systems refuse
+    """Make new names in a folder survive a power failure, if the system supports it."""
+    with suppress(OSError):  # Windows cannot open folders; some network file systems refuse
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -148,12 +148,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Say in the system's words why a file was refused."""
+    """Return the system's reason for an error."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def _is_special(path: Path) -> bool:
-    """Tell whether there is something that is neither a file nor a folder."""
+    """Return whether a path exists and is neither a file nor a folder."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -162,7 +162,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _write_into(path: Path, data: bytes) -> None:
-    """Write into a pipe or a device; a pipe that nobody reads is not waited for."""
+    """Write into a pipe or a device; a pipe without a reader is not waited for."""
     flags = os.O_WRONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags)

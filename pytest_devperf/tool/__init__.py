@@ -1,1 +1,1 @@
-"""What native tools print, made into samples: one `parse_*(text)` each."""
+"""Parse the output of benchmark tools into samples: one `parse_*(text)` function per tool."""

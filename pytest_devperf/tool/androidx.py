@@ -1,4 +1,4 @@
-"""androidx Benchmark's and Macrobenchmark's `…-benchmarkData.json`."""
+"""Parse `…-benchmarkData.json` of androidx Benchmark and Macrobenchmark."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from pytest_devperf.tool.reading import distinct, durations_ns, guarded, json_in
 TOOL = "androidx"
 
 TIMES_NS = {"Ns": 1, "Us": NS_PER_US, "Ms": NS_PER_MS}
-"""Ending of a metric's name and what it counts; every metric's name carries its unit."""
+"""Unit suffix of a metric's name, and the unit in ns; every metric's name has one."""
 
 UNITS = {"Count": "1", "Kb": "KiB", "Mb": "MiB", "Uj": "uJ", "Uw": "uW", "Percent": "%"}
 
 MAIN = "time"
-"""The microbenchmark's own metric, `timeNs`: its series is named by the benchmark alone."""
+"""The microbenchmark's own metric, `timeNs`; its series has only the name of the benchmark."""
 
-NEXT_STEP = "pull the file that ends in benchmarkData.json from the device's additional test output"
+NEXT_STEP = "pull the file whose name ends in benchmarkData.json from the device's additional test output"
 
 
 @guarded(TOOL, NEXT_STEP)
 def parse_androidx(text: str) -> Output:
-    """Read the runs of each time metric of each benchmark, and the median of every other metric.
+    """Parse the runs of each time metric of each benchmark, and the median of every other metric.
 
     Raises:
-        CaseError: There is no whole JSON, or it holds no run.
+        CaseError: It is not complete JSON, or contains no run.
     """
     found = json_in(text, TOOL, NEXT_STEP)
     benchmarks = found.get("benchmarks") if isinstance(found, dict) else None
     if not benchmarks:
-        refuse(TOOL, "holds no benchmark", text, NEXT_STEP)
+        refuse(TOOL, "contains no benchmark", text, NEXT_STEP)
     names: list[str] = []
     series: list[tuple[float, ...]] = []
     values: dict[str, Value] = {}
@@ -47,12 +47,12 @@ def parse_androidx(text: str) -> Output:
                 middle = float(sorted(runs)[len(runs) // 2])
                 values[f"{name}.{metric}"] = Value(value=middle, unit=UNITS.get(unit, "1"))
     if not series and not values:
-        refuse(TOOL, "holds no run", text, NEXT_STEP)
+        refuse(TOOL, "contains no run", text, NEXT_STEP)
     return output_of(names, series, values)
 
 
 def _names(benchmarks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name each benchmark; those of one name by their class too, and those of one class by a number."""
+    """Name each benchmark; add the class to equal names, and a number if the class is equal too."""
     names = [str(row.get("name")) for row in benchmarks]
     count = Counter(names)
     classes = [str(row.get("className", "")).rpartition(".")[2] for row in benchmarks]
@@ -62,7 +62,7 @@ def _names(benchmarks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _metrics(row: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
-    """Give each metric with its runs; sampled metrics hold many values in each run."""
+    """Return each metric with its runs; sampled metrics contain many values per run."""
     for name, metric in (row.get("metrics") or {}).items():
         if metric.get("runs"):
             yield name, metric["runs"]
@@ -73,7 +73,7 @@ def _metrics(row: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
 
 
 def _unit(metric: str) -> tuple[str, str]:
-    """Part the unit from a metric's name: `timeNs` -> (`time`, `Ns`)."""
+    """Split the unit from a metric's name: `timeNs` -> (`time`, `Ns`)."""
     for unit in (*TIMES_NS, *UNITS):
         if metric.endswith(unit):
             return metric.removesuffix(unit), unit

@@ -1,4 +1,4 @@
-"""LiteRT's and TensorFlow Lite's `benchmark_model`, on stdout or in the log of its app."""
+"""Parse the output of LiteRT's and TensorFlow Lite's `benchmark_model`, from stdout or the log of its app."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pytest_devperf.tool.reading import BYTES_PER_MB, NUMBER, durations_ns, othe
 TOOL = "benchmark_model"
 
 TIMINGS = re.compile(r"(?:Average i|I)nference timings in us:(.*)")
-"""The line of results; logcat and `INFO:` stand before it.
+"""The line with the results; logcat and `INFO:` add a prefix.
 
 Source:
     tensorflow/lite/tools/benchmark/benchmark_tflite_model.cc and benchmark_model.cc (BenchmarkLoggingListener),
-    whose wording changed twice: `Warmup: …, Init: …, no stats: …`, then `…, Inference: …`, then
+    whose format changed twice: `Warmup: …, Init: …, no stats: …`, then `…, Inference: …`, then
     `Init: …, First inference: …, Warmup (avg): …, Inference (avg): …`.
 """
 
 FIELD = re.compile(rf"({NUMBER})")
-"""What stands behind a field's name; a unit may follow it."""
+"""The number after a field's name; a unit may follow."""
 
 AVERAGE = ("Inference (avg)", "Inference", "no stats")
 """Names of the average over the recorded runs, newest first."""
@@ -30,21 +30,21 @@ PEAK = (
     re.compile(rf"Peak memory footprint \(MB\): init={NUMBER} overall=({NUMBER})"),
     re.compile(rf"Memory footprint delta from the start of the tool \(MB\): init={NUMBER} overall=({NUMBER})"),
 )
-"""Three spellings of memory; where several are printed the whole process's peak is taken before the delta."""
+"""Three formats of memory; if several are printed, the peak of the whole process takes precedence over the delta."""
 
 
 def parse_benchmark_model(text: str) -> Output:
-    """Read the average: one sample for each start of the tool.
+    """Parse the average: one sample for each start of the tool.
 
     Raises:
-        CaseError: There is no line of timings.
+        CaseError: It contains no line of timings.
     """
     lines = TIMINGS.findall(text)
-    # The last line counts: a log may still hold an earlier run.
+    # Use the last line: a log may still contain an earlier run.
     fields = _fields(lines[-1]) if lines else {}
     average = next((fields[name] for name in AVERAGE if name in fields), None)
     if average is None:
-        refuse(TOOL, "has no line 'Inference timings in us:'", text, "see that it found its --graph and ran to its end")
+        refuse(TOOL, "has no line 'Inference timings in us:'", text, "check that it found its --graph and finished")
     first_ns = other_time_ns(fields.get("First inference"), NS_PER_US)
     return Output(
         samples_ns=durations_ns([average], NS_PER_US, TOOL, text),
@@ -55,14 +55,14 @@ def parse_benchmark_model(text: str) -> Output:
 
 
 def _fields(line: str) -> dict[str, float]:
-    """Read `Init: 912, First inference: 1404, …`, in microseconds."""
+    """Parse `Init: 912, First inference: 1404, …`, in microseconds."""
     pairs = (part.partition(": ")[::2] for part in line.split(","))
     found = ((name.strip(), FIELD.match(value.strip())) for name, value in pairs)
     return {name: float(number[1]) for name, number in found if number is not None}
 
 
 def _peak_bytes(text: str) -> int | None:
-    """Read the peak in the first spelling that holds one."""
+    """Parse the peak from the first format that matches."""
     printed = (spelling.findall(text) for spelling in PEAK)
     peaks = (peak_bytes(float(found[-1]), BYTES_PER_MB) for found in printed if found)
     return next((peak for peak in peaks if peak is not None), None)

@@ -1,4 +1,4 @@
-"""ncnn's `benchncnn`."""
+"""Parse the output of ncnn's `benchncnn`."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pytest_devperf.tool.reading import NUMBER, durations_ns, output_of, refuse
 TOOL = "benchncnn"
 
 FIRST = " min ="
-"""What stands behind a network's name."""
+"""Text after a network's name."""
 
 TIMES = re.compile(rf"\s*{NUMBER}\s+max =\s*{NUMBER}\s+avg =\s*({NUMBER})\s*")
 """The rest of the line, in ms. Source: ncnn/benchmark/benchncnn.cpp, the `fprintf` at the end of benchmark()."""
 
 HEAD = "loop_count ="
-"""What each run prints first."""
+"""First line of each run."""
 
 
 def parse_benchncnn(text: str) -> Output:
-    """Read the average of each network: one sample for each start of the tool.
+    """Parse the average of each network: one sample for each start of the tool.
 
     Raises:
-        CaseError: There is no network's line.
+        CaseError: It contains no line of a network.
     """
-    # The last run counts: a log may hold an earlier one, of other networks.
+    # Use the last run: a log may contain an earlier one, of other networks.
     run = text[max(0, text.rfind(HEAD)) :]
     parts = (line.rpartition(FIRST) for line in run.splitlines())
     lines = [(name.strip(), times) for name, _, rest in parts if name.strip() and (times := TIMES.fullmatch(rest))]
@@ -35,7 +35,7 @@ def parse_benchncnn(text: str) -> Output:
             TOOL,
             "has no line 'NAME min = ... max = ... avg = ...'",
             text,
-            "see that it ran, and that its .param files lie beside it",
+            "check that it ran, and that its .param files are in the same folder",
         )
     averages = [durations_ns([float(times[1])], NS_PER_MS, TOOL, text) for _, times in lines]
     return output_of([name for name, _ in lines], averages)

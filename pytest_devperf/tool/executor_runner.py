@@ -1,4 +1,4 @@
-"""ExecuTorch's `executor_runner`, on stdout or in Android's log."""
+"""Parse the output of ExecuTorch's `executor_runner`, from stdout or Android's log."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LOADED = re.compile(rf"Model loaded in ({NUMBER}) ms")
 """Lines of the log. Source: executorch/examples/portable/executor_runner/executor_runner.cpp, its ET_LOG calls."""
 
 UNTIMED = "Model executed successfully."
-"""What runners before the timed one print."""
+"""Output of versions that print no time."""
 
 
 def parse_executor_runner(text: str) -> Output:
-    """Read the time of each execution; older versions give their sum, and so one sample.
+    """Parse the time of each execution; older versions print only the sum, which gives one sample.
 
     Raises:
         CaseError: The model did not run, or the version prints no time.
@@ -28,9 +28,9 @@ def parse_executor_runner(text: str) -> Output:
     ends = list(TOTAL.finditer(text))
     if not ends:
         if UNTIMED in text:
-            refuse(TOOL, "tells no time", text, "build a newer executor_runner: the time came with --num_executions")
-        refuse(TOOL, "has no 'Model executed successfully'", text, "see its log: on Android it goes to logcat alone")
-    # A log may hold earlier runs: the last one begins where the one before it ended.
+            refuse(TOOL, "contains no time", text, "build a newer executor_runner, which has --num_executions")
+        refuse(TOOL, "has no 'Model executed successfully'", text, "look at its log (logcat on Android)")
+    # A log may contain earlier runs: the last one begins where the previous one ended.
     run = text[ends[-2].end() if len(ends) > 1 else 0 : ends[-1].end()]
     iterations = [float(time) for time in ITERATION.findall(run)]
     count, total = float(ends[-1][1]), float(ends[-1][2])

@@ -1,4 +1,4 @@
-"""Google Benchmark's JSON (`--benchmark_out=FILE`, or `--benchmark_format=json` on stdout)."""
+"""Parse Google Benchmark's JSON (`--benchmark_out=FILE`, or `--benchmark_format=json` on stdout)."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ TOOL = "google-benchmark"
 UNITS_NS = {"ns": 1, "us": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S}
 
 AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")
-"""Endings of names that are summaries; library versions before 1.5 do not say so with `run_type`."""
+"""Suffixes of summaries; library versions before 1.5 do not mark them with `run_type`."""
 
 RATES = {"items_per_second": ("items_per_s", "1/s"), "bytes_per_second": ("bytes_per_s", "B/s")}
-"""Counters whose better way is known; others could be anything."""
+"""Counters for which higher is better; other counters may be anything."""
 
-NEXT_STEP = "let it write --benchmark_out=FILE --benchmark_out_format=json and read the file: stdout can be cut"
+NEXT_STEP = "pass --benchmark_out=FILE --benchmark_out_format=json and read the file: stdout may be cut off"
 
 
 @guarded(TOOL, NEXT_STEP)
 def parse_google_benchmark(text: str) -> Output:
-    """Read one sample of real time for each repetition of each benchmark.
+    """Parse one sample of real time for each repetition of each benchmark.
 
     Raises:
-        CaseError: There is no whole JSON, a benchmark reports an error, or none ran.
+        CaseError: It is not complete JSON, a benchmark reports an error, or none ran.
     """
     found = json_in(text, TOOL, NEXT_STEP)
     rows = found.get("benchmarks") if isinstance(found, dict) else None
     if not rows:
-        refuse(TOOL, "names no benchmark", text, "see that --benchmark_filter matches one")
+        refuse(TOOL, "contains no benchmark", text, "check that --benchmark_filter matches one")
     for row in rows:
         if row.get("error_occurred"):
             why = row.get("error_message") or "no message"
-            refuse(TOOL, f"says that {row.get('name')} failed: {why}", text, "mend that benchmark or filter it out")
+            refuse(TOOL, f"reports that {row.get('name')} failed: {why}", text, "fix or exclude that benchmark")
     ran = [row for row in rows if not row.get("skipped")]
     if not ran:
         why = rows[0].get("skip_message") or "no message"
-        refuse(TOOL, f"says that every benchmark was skipped: {why}", text, "filter another one in")
-    # With only aggregates reported, the median of the repetitions is all there is.
+        refuse(TOOL, f"reports that every benchmark was skipped: {why}", text, "change --benchmark_filter")
+    # If only aggregates are reported, use the median of the repetitions.
     taken = [row for row in ran if not _is_aggregate(row)] or [row for row in ran if _is_median(row)]
     if not taken:
-        refuse(TOOL, "has aggregates alone, and no median", text, "leave --benchmark_report_aggregates_only out")
+        refuse(TOOL, "contains only aggregates, and no median", text, "remove --benchmark_report_aggregates_only")
     names, repetitions = _by_benchmark(taken)
     series = [tuple(time for row in rows for time in _real_ns(row, text)) for rows in repetitions]
     return output_of(names, series, _rates(names, repetitions))
 
 
 def _by_benchmark(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Mapping[str, Any]]]]:
-    """Put the repetitions of each benchmark together, and name it; two of one name are told apart by a number."""
+    """Group the repetitions of each benchmark, and name the benchmarks; a number distinguishes equal names."""
     found: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
-        # Versions before 1.5.3 write no index, and nothing tells a repetition from another benchmark of its name.
+        # Versions before 1.5.3 write no index, so a repetition looks like another benchmark of that name.
         indices = (row.get("family_index"), row.get("per_family_instance_index"))
         found.setdefault((str(row.get("run_name") or row["name"]), *map(str, indices)), []).append(row)
     return distinct(str(name) for name, *_ in found), list(found.values())
@@ -68,19 +68,19 @@ def _real_ns(row: Mapping[str, Any], text: str) -> tuple[float, ...]:
 
 
 def _is_aggregate(row: Mapping[str, Any]) -> bool:
-    """Tell a summary from a measurement."""
+    """Return whether a row is a summary and not a measurement."""
     if "run_type" in row:
         return bool(row["run_type"] == "aggregate")
     return str(row.get("name", "")).endswith(AGGREGATES)
 
 
 def _is_median(row: Mapping[str, Any]) -> bool:
-    """Tell the median among summaries."""
+    """Return whether a summary is the median."""
     return row.get("aggregate_name") == "median" or str(row.get("name", "")).endswith("_median")
 
 
 def _rates(names: Sequence[str], repetitions: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Value]:
-    """Take the rates of the last repetition of each benchmark."""
+    """Return the rates of the last repetition of each benchmark."""
     values = {}
     for benchmark, rows in zip(names, repetitions, strict=True):
         for key, (name, unit) in RATES.items():

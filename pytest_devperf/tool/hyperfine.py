@@ -1,4 +1,4 @@
-"""hyperfine's `--export-json`."""
+"""Parse hyperfine's `--export-json`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ NEXT_STEP = "call it with --export-json=FILE and read the file (/dev/stdout with
 
 @guarded(TOOL, NEXT_STEP)
 def parse_hyperfine(text: str) -> Output:
-    """Read the wall time of each run of each command, and the peak memory where there is one command.
+    """Parse the wall time of each run of each command, and the peak memory if there is only one command.
 
     Raises:
-        CaseError: There is no whole JSON, or a run of a command failed.
+        CaseError: It is not complete JSON, or a run of a command failed.
     """
     found = json_in(text, TOOL, NEXT_STEP)
     results = found.get("results") if isinstance(found, dict) else None
     if not results:
-        refuse(TOOL, "holds no result", text, NEXT_STEP)
+        refuse(TOOL, "contains no result", text, NEXT_STEP)
     series = []
     for result in results:
-        # A run ended by a signal has no exit code.
+        # A run terminated by a signal has no exit code.
         if any(code != 0 for code in result.get("exit_codes") or ()):
-            refuse(TOOL, f"says that {result.get('command')!r} failed in one of its runs", text, "mend the command")
+            refuse(TOOL, f"reports that {result.get('command')!r} failed in one of its runs", text, "fix the command")
         series.append(durations_ns(result.get("times") or [result.get("mean")], NS_PER_S, TOOL, text))
     if len(results) > 1:
         return Output(series_ns=dict(zip(_names(results), series, strict=True)))
@@ -38,7 +38,7 @@ def parse_hyperfine(text: str) -> Output:
 
 
 def _names(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name each result by its command; those of one command by their parameters too, else by a number."""
+    """Name each result by its command; add the parameters, or else a number, to equal names."""
     names = [str(result.get("command")) for result in results]
     count = Counter(names)
     scans = [", ".join(f"{key}={value}" for key, value in (each.get("parameters") or {}).items()) for each in results]

@@ -1,4 +1,4 @@
-"""Output made for this project: durations line by line, or JSON objects line by line."""
+"""Parse output written for this project: one duration or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ JSON_NEXT = 'print one JSON object per line: {"ns": 1200}'
 
 
 def parse_lines(text: str) -> Output:
-    r"""Read one whole number of ns per line; blank lines are skipped.
+    r"""Parse one whole number of ns per line; blank lines are skipped.
 
     >>> parse_lines("1200\n1180\n").samples_ns
     (1200, 1180)
 
     Raises:
-        CaseError: A line is anything else, or there is none.
+        CaseError: A line is anything else, or there are no lines.
     """
     samples_ns: list[float] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -36,19 +36,19 @@ def parse_lines(text: str) -> Output:
             refuse("the command", f"has no duration in line {number}: {word[:80]!r}", text, LINES_NEXT)
         samples_ns.append(sample_ns)
     if not samples_ns:
-        refuse("the command", "has no line", text, LINES_NEXT)
+        refuse("the command", "is empty", text, LINES_NEXT)
     return Output(samples_ns=tuple(samples_ns))
 
 
 def parse_json_lines(text: str) -> Output:
-    """Read one JSON object per line; lines that begin with no brace are the tool's own log.
+    """Parse one JSON object per line; lines that do not begin with a brace are the tool's own log.
 
-    `{"ns": 1200}` is an iteration, `{"ns": 300, "metric": "decode"}` one of a further series,
+    `{"ns": 1200}` is an iteration, `{"ns": 300, "metric": "decode"}` an iteration of another series,
     `{"load_ns": 5000}` the load, `{"metric": "boxes", "value": 12, "unit": "1", "better": "higher"}` a value,
-    `{"peak_bytes": 4096}` the peak memory. Objects with none of these keys are skipped.
+    `{"peak_bytes": 4096}` the peak memory. Objects without any of these keys are skipped.
 
     Raises:
-        CaseError: A line that begins with a brace is no JSON object, or a number is none or absurd.
+        CaseError: A line that begins with a brace is not a JSON object, or a number is invalid or implausible.
     """
     samples_ns: list[float] = []
     series_ns: dict[str, list[float]] = {}
@@ -89,23 +89,23 @@ def _objects(text: str) -> list[tuple[int, dict[str, Any]]]:
 def _duration_ns(entry: dict[str, Any], key: str, line: int) -> float:
     value = entry.get(key)
     if not is_duration_ns(value):
-        raise _wrong(entry, key, line, "it takes a finite number of ns above zero")
+        raise _wrong(entry, key, line, "pass a finite number of ns above zero")
     return value
 
 
 def _size_bytes(entry: dict[str, Any], key: str, line: int) -> int:
     value = entry.get(key)
     if not is_size_bytes(value):
-        raise _wrong(entry, key, line, "it takes a finite number of bytes")
+        raise _wrong(entry, key, line, "pass a finite number of bytes")
     return int(value)
 
 
 def _value(entry: dict[str, Any], line: int) -> Value:
     value, better = entry.get("value"), entry.get("better", "lower")
     if better not in ("lower", "higher"):
-        raise _wrong(entry, "better", line, "it is 'lower' or 'higher'")
+        raise _wrong(entry, "better", line, "pass 'lower' or 'higher'")
     if not is_recorded_value(value):
-        raise _wrong(entry, "value", line, "it takes a finite number")
+        raise _wrong(entry, "value", line, "pass a finite number")
     return Value(value=value, unit=str(entry.get("unit") or ""), better=better)
 
 

@@ -1,4 +1,4 @@
-"""llama.cpp's `llama-bench -o json` or `-o jsonl`."""
+"""Parse the output of llama.cpp's `llama-bench -o json` or `-o jsonl`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NEXT_STEP = "call it with -o json; its log goes to stderr"
 
 @guarded(TOOL, NEXT_STEP)
 def parse_llama_bench(text: str) -> Output:
-    """Read the time of each repetition of each test, and its tokens per second.
+    """Parse the time of each repetition of each test, and its tokens per second.
 
     A test is named as llama-bench does: `pp512` (prompt), `tg128` (generation), `pp512+tg128`, `@ d4096` (depth).
 
     Raises:
-        CaseError: There is no whole JSON of tests.
+        CaseError: It is not complete JSON, or contains no test.
     """
     tests = _tests(text)
     names = distinct(map(_name, tests))
@@ -39,7 +39,7 @@ def parse_llama_bench(text: str) -> Output:
 
 
 def _tests(text: str) -> list[dict[str, Any]]:
-    """Find the tests: one array, or one object a line."""
+    """Return the tests, from one array or from one object per line."""
     found = json_in(text, TOOL, NEXT_STEP)
     if isinstance(found, list):
         return found
@@ -47,11 +47,11 @@ def _tests(text: str) -> list[dict[str, Any]]:
     try:
         return [parse_json(line) for line in lines]
     except ValueError:
-        refuse(TOOL, "holds a line of JSON that is cut off", text, NEXT_STEP)
+        refuse(TOOL, "contains a line of JSON that is cut off", text, NEXT_STEP)
 
 
 def _name(test: Mapping[str, Any]) -> str:
-    """Name a test as llama-bench does; the same test of another setting has the same name."""
+    """Name a test as llama-bench does; the same test with other settings has the same name."""
     prompt, generated, depth = (int(test.get(key) or 0) for key in ("n_prompt", "n_gen", "n_depth"))
     parts = [f"pp{prompt}"] * bool(prompt) + [f"tg{generated}"] * bool(generated)
     return ("+".join(parts) or "test") + (f" @ d{depth}" if depth else "")

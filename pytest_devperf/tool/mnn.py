@@ -1,4 +1,4 @@
-"""MNN's `benchmark.out`."""
+"""Parse the output of MNN's `benchmark.out`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pytest_devperf.tool.reading import NUMBER, durations_ns, output_of, refuse
 TOOL = "mnn"
 
 FIRST = " max ="
-"""What stands behind a model's name."""
+"""Text after a model's name."""
 
 NAME = re.compile(r"\[ [-+] \] (?P<name>.*)")
-"""What precedes it, behind whatever a log puts before the line."""
+"""Text before it, after any prefix from a log."""
 
 TIMES = re.compile(rf"\s*{NUMBER} ?ms\s+min =\s*{NUMBER} ?ms\s+avg =\s*({NUMBER}) ?ms")
-"""The rest; old versions write `ms` without a blank. Source: MNN/benchmark/benchmark.cpp, displayStats()."""
+"""The rest of the line; old ones print `ms` without a blank. Source: MNN/benchmark/benchmark.cpp, displayStats()."""
 
 HEAD = "Benchmarking..."
-"""What each run prints first."""
+"""First line of each run."""
 
 
 def parse_mnn(text: str) -> Output:
-    """Read the average of each model: one sample for each start of the tool.
+    """Parse the average of each model: one sample for each start of the tool.
 
     Raises:
-        CaseError: There is no model's line.
+        CaseError: It contains no line of a model.
     """
-    # The last run counts: a log may hold an earlier one, of other models.
+    # Use the last run: a log may contain an earlier one, of other models.
     run = text[max(0, text.rfind(HEAD)) :]
     parts = (line.partition(FIRST) for line in run.splitlines())
     found = ((NAME.search(head), TIMES.match(rest)) for head, _, rest in parts)
@@ -39,7 +39,7 @@ def parse_mnn(text: str) -> Output:
             TOOL,
             "has no line '[ - ] NAME max = ... min = ... avg = ...'",
             text,
-            "see that its folder of models isn't empty",
+            "check that its folder of models isn't empty",
         )
     averages = [durations_ns([float(times[1])], NS_PER_MS, TOOL, text) for _, times in lines]
     return output_of([name.removesuffix(".mnn") for name, _ in lines], averages)

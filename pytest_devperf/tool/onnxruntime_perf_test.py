@@ -1,4 +1,4 @@
-"""`onnxruntime_perf_test`: its report on stdout, or better its result file with one row for each run."""
+"""Parse the output of `onnxruntime_perf_test`: its report on stdout, or its result file with one row per run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_devperf.untrusted import parse_number, parse_whole
 TOOL = "onnxruntime_perf_test"
 
 CELLS = 5
-"""Cells of a row of the result file: model, seconds, peak working set, CPU use, number of the run.
+"""Columns of the result file: model, seconds, peak working set, CPU use, number of the run.
 
 Source:
     onnxruntime/test/perftest/performance_runner.cc, PerformanceResult::DumpToFile.
@@ -25,10 +25,10 @@ PEAK = re.compile(r"Peak working set size:\s*([0-9]+)")
 
 
 def parse_onnxruntime_perf_test(text: str) -> Output:
-    """Read the time of each run, or the average where there are no rows.
+    """Parse the time of each run, or the average if there are no rows.
 
     Raises:
-        CaseError: There is neither.
+        CaseError: It contains neither.
     """
     rows = _newest_rows(text)
     average = AVERAGE.findall(text)
@@ -41,7 +41,7 @@ def parse_onnxruntime_perf_test(text: str) -> Output:
             TOOL,
             "has neither rows of runs nor 'Average inference time cost'",
             text,
-            "see that the model loads, or print its result file too",
+            "check that the model loads, or print its result file too",
         )
     session, first = SESSION.findall(text), FIRST.findall(text)
     first_ns = other_time_ns(float(first[-1]), NS_PER_MS) if first else None
@@ -55,7 +55,7 @@ def parse_onnxruntime_perf_test(text: str) -> Output:
 
 
 def _newest_rows(text: str) -> list[tuple[float, int]]:
-    """Take (seconds, peak bytes) of the last run of the tool: its file is only ever appended to."""
+    """Return (seconds, peak bytes) of the tool's last run: it always appends to its file."""
     rows: list[tuple[float, int]] = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(",")]

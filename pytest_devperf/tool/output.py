@@ -1,4 +1,4 @@
-"""What a tool's output comes to."""
+"""The parsed output of a tool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_devperf.metric import Better
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A number a tool printed that is no time of an iteration."""
+    """A number printed by a tool that is not the time of an iteration."""
 
     value: float
     unit: str
@@ -19,15 +19,15 @@ class Value:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Samples and values of one start of a tool."""
+    """Samples and values from one start of a tool."""
 
     samples_ns: tuple[float, ...] = ()
-    """Time of each iteration; a tool that prints only an average gives one."""
+    """Time of each iteration; a tool that prints only an average has one."""
     load_ns: float | None = None
-    """Cost of bringing its workload up."""
+    """Time that the tool took to load its workload."""
     series_ns: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Times of a tool that measures several things, by their names."""
+    """Times by name, for a tool that measures several things."""
     values: Mapping[str, Value] = field(default_factory=dict)
     """Other numbers by name."""
     peak_bytes: int | None = None
-    """Peak memory, where the tool prints it."""
+    """Peak memory, if the tool prints it."""

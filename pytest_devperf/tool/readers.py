@@ -1,4 +1,4 @@
-"""Which parse function reads which tool's output."""
+"""Choose the parse function for a tool's output."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ PLACES: Mapping[str, str] = {
     "trtexec": "pytest_devperf.tool.trtexec:parse_trtexec",
     "hyperfine": "pytest_devperf.tool.hyperfine:parse_hyperfine",
 }
-"""`read=` name -> module and function; a tool's file is imported when its name is asked for."""
+"""`read=` name -> module and function; the module is imported when its name is first used."""
 
 NO_UNIT = "1"
-"""Unit of a value that has none: a plain number."""
+"""Unit of a plain number."""
 
 
 class _Readers(Mapping[str, Reader]):
-    """The parse functions by name, imported as they are asked for."""
+    """The parse functions by name, imported on first use."""
 
     def __getitem__(self, name: str) -> Reader:
         module, _, function = PLACES[name].partition(":")
@@ -54,45 +54,45 @@ READERS: Mapping[str, Reader] = _Readers()
 
 
 def reader_of(read: str | Callable[[str], Any]) -> Callable[[str], Any]:
-    """Find the function that reads an output.
+    """Return the function that parses an output.
 
     Raises:
-        CaseError: There is no reader of that name.
+        CaseError: No reader has that name.
     """
     if not isinstance(read, str):
         return read
     if read not in READERS:
         raise CaseError(
-            f"there is no reader {read!r}",
-            f"pass a function text -> samples, time for the wall time of each start, or one of {', '.join(READERS)}",
+            f"unknown reader {read!r}",
+            f"pass a function text -> samples, 'time' for the wall time of each start, or one of {', '.join(READERS)}",
         )
     return READERS[read]
 
 
 def parse_output(text: str, read: str | Callable[[str], Any], units: Mapping[str, str] | None = None) -> Output:
-    """Read what a tool printed.
+    """Parse what a tool printed.
 
     Args:
-        text: All of it.
-        read: A reader's name, or a function that takes the text and gives an `Output` or ns per iteration.
-        units: Units of values whose output names none.
+        text: The complete output.
+        read: A reader's name, or a function that takes the text and returns an `Output` or ns per iteration.
+        units: Units of the values for which the output names none.
 
     Raises:
-        CaseError: It cannot be read, or there is nothing in it.
+        CaseError: It cannot be parsed, or contains no result.
     """
     reader = reader_of(read)
     try:
         output = as_output(reader(text))
     except CaseError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a user's reader trips over
+    except Exception as error:  # noqa: BLE001 - a user's reader may raise anything
         name = read if isinstance(read, str) else getattr(read, "__qualname__", "the reader")
-        refuse("the command", f"cannot be read by {name} ({type(error).__name__}: {error})", text, "mend the reader")
+        refuse("the command", f"cannot be read by {name} ({type(error).__name__}: {error})", text, "fix the reader")
     if not (output.samples_ns or output.series_ns or output.values):
-        refuse("the command", "holds no duration and no value", text, "look at what it printed")
+        refuse("the command", "contains no duration and no value", text, "look at what it printed")
     absurd = next(_absurd(output), None)
     if absurd is not None:
-        refuse("the command", f"holds {absurd}, which nothing measures", text, "look at its unit, and at the reader")
+        refuse("the command", f"contains {absurd}, which is implausible", text, "check its unit, and the reader")
     values = {
         name: value if value.unit else replace(value, unit=(units or {}).get(name, NO_UNIT))
         for name, value in output.values.items()
@@ -101,7 +101,7 @@ def parse_output(text: str, read: str | Callable[[str], Any], units: Mapping[str
 
 
 def _absurd(output: Output) -> Iterator[str]:
-    """Describe each number that cannot be a duration, a size or a value."""
+    """Describe each number that is not a plausible duration, size or value."""
     for name, series in {"the samples": output.samples_ns, **output.series_ns}.items():
         yield from (f"the duration {shown(time)} in {name}" for time in series if not is_duration_ns(time))
     for name, each in output.values.items():
@@ -114,7 +114,7 @@ def _absurd(output: Output) -> Iterator[str]:
 
 
 def as_output(given: object) -> Output:
-    """Take an `Output` as it is, and a sequence of numbers as the ns of each iteration.
+    """Return an `Output` unchanged, and convert a sequence of ns per iteration.
 
     Raises:
         CaseError: It is neither.
@@ -126,5 +126,5 @@ def as_output(given: object) -> Output:
         if all(isinstance(each, (int, float)) and not isinstance(each, bool) for each in samples_ns):
             return Output(samples_ns=samples_ns)
     raise CaseError(
-        f"the reader gave {type(given).__qualname__}", "return an Output, or a sequence of ns, one per iteration"
+        f"the reader returned {type(given).__qualname__}", "return an Output, or a sequence of ns, one per iteration"
     )

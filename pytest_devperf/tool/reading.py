@@ -1,4 +1,4 @@
-"""What the readers of tools share: finding JSON and numbers in their text, and refusing what isn't theirs."""
+"""Helpers of the parse functions: find JSON and numbers in text, and refuse other output."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from pytest_devperf.tool.output import Output, Value
 from pytest_devperf.untrusted import excerpt, last_lines, parse_json_at
 
 BYTES_PER_MB = 1_048_576
-"""Tools that print MB count in binary ones: they divide the kernel's kB by 1024."""
+"""Tools that print MB mean 2**20 bytes: they divide the kernel's kB by 1024."""
 
 SHOWN_LINES = 5
-"""Last lines that an error shows of a text that cannot be read: enough to see a usage message or a crash."""
+"""Lines of an unreadable output that a message shows: enough to see a usage message or a crash."""
 
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-"""A number as C++ streams and printf write it, `1.23e+06` too.
+"""A number in the format of C++ streams and printf, also `1.23e+06`.
 
-No two repetitions that follow each other can match the same digits: `\\d+\\.?\\d*` takes quadratic time where no match
-follows.
+No two adjacent repetitions can match the same digits: `\\d+\\.?\\d*` takes quadratic time if nothing matches
+after it.
 """
 
 MOST_BEGINNINGS = 100
-"""Lines that may look like the beginning of a JSON document and be none: logs before a document have a few of them,
-and each costs a look at the whole text.
+"""Lines that may look like the beginning of a JSON document without being one: logs before a document have a few of
+them, and each costs a pass over the whole text.
 """
 
 _BEGINNING = re.compile(r"^[ \t]*(?=\{\s*[\"}]|\[\s*\{)", re.MULTILINE)
-"""Where a line begins with an object, or with a list of objects."""
+"""The beginning of a line that starts with an object or a list of objects."""
 
 
 def refuse(tool: str, why: str, text: str, next_step: str) -> NoReturn:
-    """Raise the error of a text that this tool did not write.
+    """Raise the error for output that is not from this tool.
 
     Args:
         tool: Name of the tool.
-        why: What is wrong with its output.
+        why: What is wrong with the output.
         text: The output; its last lines are shown.
-        next_step: What the user does about it.
+        next_step: What the user should do.
 
     Raises:
         CaseError: Always.
@@ -54,7 +54,7 @@ def refuse(tool: str, why: str, text: str, next_step: str) -> NoReturn:
 
 
 def guarded(tool: str, next_step: str) -> Callable[[Callable[[str], Output]], Callable[[str], Output]]:
-    """Make a reader of JSON refuse what isn't shaped as its tool's, whatever it trips over."""
+    """Decorate a parser of JSON so that an unexpected structure raises a CaseError."""
 
     def around(parse: Callable[[str], Output]) -> Callable[[str], Output]:
         @wraps(parse)
@@ -62,24 +62,24 @@ def guarded(tool: str, next_step: str) -> Callable[[Callable[[str], Output]], Ca
             try:
                 return parse(text)
             except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-                refuse(tool, f"is shaped otherwise ({type(error).__name__}: {error})", text, next_step)
+                refuse(tool, f"has an unexpected structure ({type(error).__name__}: {error})", text, next_step)
 
         return parse_or_refuse
 
     return around
 
 
-def json_in(text: str, tool: str, next_step: str) -> Any:  # noqa: ANN401 - whatever the tool wrote
-    """Find the JSON document in a text that may have a log before or after it.
+def json_in(text: str, tool: str, next_step: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Find the JSON document in a text that may contain a log before or after it.
 
     Raises:
-        CaseError: There is none, or it is cut off.
+        CaseError: It contains none, or the document is cut off.
     """
     broken_at = 0
     for tried, begins in enumerate(_BEGINNING.finditer(text)):
         start = begins.end()
         if start < broken_at:
-            continue  # it lies inside a document that breaks off further on
+            continue  # inside a document that is cut off later
         try:
             return parse_json_at(text, start)[0]
         except json.JSONDecodeError as error:
@@ -88,14 +88,14 @@ def json_in(text: str, tool: str, next_step: str) -> Any:  # noqa: ANN401 - what
             broken_at = len(text)
         if tried >= MOST_BEGINNINGS:
             break
-    refuse(tool, "holds JSON that is cut off or damaged" if broken_at else "holds no JSON", text, next_step)
+    refuse(tool, "contains JSON that is cut off or damaged" if broken_at else "contains no JSON", text, next_step)
 
 
 def durations_ns(values: Iterable[object], unit_ns: float, tool: str, text: str) -> tuple[float, ...]:
     """Convert a tool's durations to ns.
 
     Raises:
-        CaseError: One is no number, zero, negative, or longer than any iteration can take.
+        CaseError: One is not a number, zero, negative, or implausibly long.
     """
     made = []
     for value in values:
@@ -104,28 +104,28 @@ def durations_ns(values: Iterable[object], unit_ns: float, tool: str, text: str)
         if not is_duration_ns(time_ns):
             refuse(
                 tool,
-                f"holds the duration {value!r}",
+                f"contains the duration {value!r}",
                 text,
-                "a duration is a number above zero: let each iteration do more, and check the unit",
+                "make each iteration do more work, and check the unit",
             )
         made.append(time_ns)
     return tuple(made)
 
 
 def other_time_ns(value: float | None, unit_ns: float) -> float | None:
-    """Convert a time that a tool prints beside its iterations; None if it is none, or printed as zero."""
+    """Convert a time that a tool prints in addition to its iterations; None if it is missing or zero."""
     time_ns = None if value is None else value * unit_ns
     return time_ns if is_duration_ns(time_ns) else None
 
 
 def peak_bytes(value: float | None, unit_bytes: int = 1) -> int | None:
-    """Convert a peak of memory; None if there is none, or it is zero, which tools print where they cannot know it."""
+    """Convert a peak of memory; None if it is missing or zero, which tools print if they do not know it."""
     size = None if value is None else value * unit_bytes
     return round(size) if is_size_bytes(size) and size > 0 else None
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Number equal names from the second one on, so that no series takes another's place.
+    """Number equal names from the second one on, so that no series replaces another.
 
     >>> distinct(["pp512", "tg128", "pp512", "pp512"])
     ['pp512', 'tg128', 'pp512 #2', 'pp512 #3']
@@ -146,7 +146,7 @@ def distinct(names: Iterable[str]) -> list[str]:
 def output_of(
     names: Sequence[str], series: Sequence[tuple[float, ...]], values: Mapping[str, Value] | None = None
 ) -> Output:
-    """Make an output of series: a single one is the tool's samples, several have names, equal ones with a number."""
+    """Build an output from series: a single one becomes the samples; several keep their names, numbered if equal."""
     if len(series) == 1:
         return Output(samples_ns=series[0], values=dict(values or {}))
     return Output(series_ns=dict(zip(distinct(names), series, strict=True)), values=dict(values or {}))

@@ -67,7 +67,7 @@ WRONG = {
         def test_it(devperf):
             devperf(sorted([2, 1]))
         """,
-        "*devperf was given a list, which cannot be called: pass the function, and its arguments after it*",
+        "*devperf was given a list, which is not callable: pass the function, and its arguments after it*",
     ),
     "a coroutine instead of the function": (
         """
@@ -75,28 +75,28 @@ WRONG = {
         def test_it(devperf):
             devperf(fetch())
         """,
-        "*devperf was given a coroutine, which cannot be called: pass the function*",
+        "*devperf was given a coroutine, which is not callable: pass the function*",
     ),
     "a setup that cannot be called": (
         """
         def test_it(devperf):
             devperf.measure("x", len, "x", setup=5)
         """,
-        "*setup= was given an int, which cannot be called*",
+        "*setup= was given an int, which is not callable*",
     ),
     "nothing that could be streamed": (
         """
         def test_it(devperf):
             devperf.stream([1])
         """,
-        "*devperf.stream was given a list, which cannot be called*",
+        "*devperf.stream was given a list, which is not callable*",
     ),
     "nothing that could be loaded": (
         """
         def test_it(devperf):
             devperf.load(None)
         """,
-        "*devperf.load was given a NoneType, which cannot be called*",
+        "*devperf.load was given a NoneType, which is not callable*",
     ),
     "a generator loaded": (
         """

@@ -168,7 +168,7 @@ def test_a_relative_program_is_found_from_the_folder_it_runs_in(tmp_path):
         (python("print('{\"ns\": NaN}')", read="json-lines"), "finite number"),
         (python("print('{}')", read="json-lines"), "no duration and no value"),
         (python("print('x')", read=int), "ValueError.*invalid literal"),
-        (python("print('x')", read=lambda text: text), "the reader gave str"),
+        (python("print('x')", read=lambda text: text), "the reader returned str"),
         (python("import time; time.sleep(60)", timeout_s=0.2), "longer than 0.2 s"),
     ],
 )

@@ -76,5 +76,5 @@ def test_a_missing_answer_reads_as_empty() -> None:
 
 @pytest.mark.parametrize("name", ["two words", "", "END", "rc", "a\nb", 'a"b'])
 def test_a_name_that_would_break_the_markers_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="probe cannot be called"):
+    with pytest.raises(ValueError, match="is not a valid name of a probe"):
         format_batch({name: "true"})

@@ -234,7 +234,7 @@ def test_several_google_benchmarks_are_series_by_name() -> None:
 
 
 def test_a_failed_google_benchmark_is_refused_with_its_message() -> None:
-    with pytest.raises(CaseError, match="says that BM_A failed: out of luck"):
+    with pytest.raises(CaseError, match="reports that BM_A failed: out of luck"):
         parse_google_benchmark(google({"name": "BM_A", "error_occurred": True, "error_message": "out of luck"}))
 
 
@@ -378,7 +378,7 @@ def test_executor_runners_total_gives_one_sample() -> None:
 
 
 def test_an_executor_runner_without_times_is_told_to_be_newer() -> None:
-    with pytest.raises(CaseError, match=r"tells no time .* build a newer executor_runner"):
+    with pytest.raises(CaseError, match=r"contains no time .* build a newer executor_runner"):
         parse_executor_runner("I executorch:executor_runner.cpp:180] Model executed successfully.\n")
 
 
@@ -491,7 +491,7 @@ def test_a_failed_run_of_hyperfine_is_refused(code: int | None) -> None:
 
 @pytest.mark.parametrize("time", [0, -1, float("nan"), None, "1", True, 1e300, 1e-300])
 def test_no_duration_that_is_none_is_ever_a_sample(time: object) -> None:
-    with pytest.raises(CaseError, match="holds the duration"):
+    with pytest.raises(CaseError, match="contains the duration"):
         parse_hyperfine(json.dumps({"results": [{"command": "a", "times": [1.0, time]}]}))
 
 
@@ -538,7 +538,7 @@ def test_a_log_of_lines_that_begin_like_json_does_not_hide_the_document() -> Non
     ],
 )
 def test_a_readers_absurd_number_is_refused_by_what_it_is(given: Output) -> None:
-    with pytest.raises(CaseError, match="which nothing measures"):
+    with pytest.raises(CaseError, match="which is implausible"):
         parse_output("", lambda _: given)
 
 
