@@ -1,1 +1,1 @@
-"""What people and machines read: a report in, text out."""
+"""Render reports as text for people and machines."""

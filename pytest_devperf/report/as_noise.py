@@ -1,4 +1,4 @@
-"""What unchanged code came to, case by case, and the tolerance it asks for."""
+"""Render the noise of unchanged code, case by case, and the tolerance that it requires."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ COLUMNS = (
     Column(heading="tolerance", number=True),
 )
 """`starts`, `runs`: standard deviation between process starts of one run, and between runs. `detectable`: the smallest
-change that such a comparison finds."""
+change that such a comparison detects."""
 
 
 def render(noises: Mapping[str, Sequence[Noise]], *, width: int = 80) -> str:
-    """Write the table, the rate of false alarms, and the line for the ini file.
+    """Render the table, the rate of false alarms, and the line for the ini file.
 
     Args:
-        noises: What each case came to, by its id, in the order in which they are shown.
-        width: Characters of a line.
+        noises: The noise of each case by id, in the order of the table.
+        width: Line width in characters.
     """
     every = [each for several in noises.values() for each in several]
     if not every:
@@ -45,7 +45,7 @@ def render(noises: Mapping[str, Sequence[Noise]], *, width: int = 80) -> str:
 
 
 def ini_line(noises: Mapping[str, Sequence[Noise]]) -> str:
-    """Write the tolerances that suit every case as a line of an ini file.
+    """Format tolerances that suit every case as a line of an ini file.
 
     >>> ini_line({})
     'devperf_tolerance ='
@@ -73,7 +73,7 @@ def _rows(case_id: str, several: Sequence[Noise]) -> list[Row]:
 
 
 def _alarms(every: Sequence[Noise]) -> str:
-    """Say how often unchanged code would have failed."""
+    """Describe how often unchanged code would have failed."""
     comparisons = sum(each.comparisons for each in every)
     alarms = sum(each.false_alarms for each in every)
     repetitions = max(each.repetitions for each in every)
@@ -88,7 +88,7 @@ def _alarms(every: Sequence[Noise]) -> str:
 
 
 def _blind(every: Sequence[Noise]) -> list[str]:
-    """Say which metrics a gate on this machine would watch in vain."""
+    """Name the metrics whose changes a comparison on this machine would miss."""
     blind = sum(1 for each in every if (each.detectable_pct or 0.0) > BLIND_PERCENT)
     if not blind:
         return []

@@ -1,4 +1,4 @@
-"""A sweep as a ranked table, with a winner only where there is one."""
+"""Render a sweep as a ranked table, with its winner if there is one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ COLUMNS = (
 
 
 def sweep_blocks(records: Iterable[Record], *, width: int = 80, policy: Policy | None = None) -> list[list[str]]:
-    """Write the sweeps among some cases, each as a block of lines; none where there is no sweep.
+    """Render the sweeps among some cases, each as a block of lines; empty if there is no sweep.
 
     Args:
         records: All cases of a run.
-        width: Characters of a line.
+        width: Line width in characters.
         policy: Tolerances; None: the defaults.
     """
     groups: dict[str, list[Record]] = {}
@@ -37,7 +37,7 @@ def sweep_blocks(records: Iterable[Record], *, width: int = 80, policy: Policy |
 
 
 def render(name: str, sweep: Sweep, *, width: int = 80) -> list[str]:
-    """Write one sweep: its table, what was left out, and who won."""
+    """Render one sweep: its table, the cases that were left out, and the winner."""
     rows = [
         (
             configuration(each.id),
@@ -58,11 +58,11 @@ def render(name: str, sweep: Sweep, *, width: int = 80) -> list[str]:
 
 
 def verdict(sweep: Sweep) -> str:
-    """Name the winner, or those that no difference beyond noise tells apart."""
+    """Name the winner, or the best configurations if they do not differ beyond noise."""
     if sweep.winner is not None:
         first, second = sweep.ranked[:2]
         return f"winner: {configuration(first.id)}, by {format_percent(second.beyond_pct)} and beyond noise"
-    if len(sweep.ranked) < 2:  # noqa: PLR2004 - to win, there must be another
+    if len(sweep.ranked) < 2:  # noqa: PLR2004 - a winner needs a competitor
         return "no winner: fewer than two configurations were measured"
     alike = [sweep.ranked[0].id, *sweep.ranked[0].like]
     return f"no winner: {_and(list(map(configuration, alike)))} do not differ beyond noise"

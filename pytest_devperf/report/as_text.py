@@ -1,4 +1,4 @@
-"""A report as lines of text for a terminal."""
+"""Render a report as lines of text for a terminal."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from pytest_devperf.untrusted import printable
 __all__ = ["failure_text", "header_lines", "render", "stable_lines", "stats_line", "summary_line", "table_lines"]
 
 _NAMED_CASES = 3
-"""Cases named behind a caution that many share; the others are counted."""
+"""Case ids listed for a caution that many cases share; the others are counted."""
 
 
 def render(
     report: Report, *, width: int = 80, verbosity: int = 0, paint: Paint = no_paint, explained: Collection[str] = ()
 ) -> str:
-    """Write everything that stands below a session.
+    """Render everything that is shown below a session.
 
     Args:
-        report: The session's outcome.
-        width: Characters of a line.
-        verbosity: From 1 on every metric, two lines on steadiness per case, and summaries.
+        report: The report of the session.
+        width: Line width in characters.
+        verbosity: From 1: every metric, two lines on stability per case, and summaries.
         paint: Colours verdicts and grades.
-        explained: Ids of cases whose reasons were given before.
+        explained: Ids of cases whose reasons were shown before.
     """
     blocks: list[list[str]] = []
     for run in report.runs:
@@ -60,7 +60,7 @@ def render(
 def table_lines(
     records: Sequence[Record], *, width: int = 80, all_metrics: bool = False, paint: Paint = no_paint
 ) -> list[str]:
-    """Write the table of the cases, beside their baselines if there are any."""
+    """Render the table of the cases, next to their baselines if there are any."""
     mark = partial(painted_word, paint=paint)
     if any(record.comparison is not None for record in records):
         rows = [row for record in records for row in compared_rows(record, all_metrics=all_metrics)]
@@ -71,10 +71,10 @@ def table_lines(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Why a case is no plain pass."""
+    """Why a case did not simply pass."""
 
     kind: str
-    """What became of it, one of `KINDS`."""
+    """Its outcome, one of `KINDS`."""
     id: str
     parts: tuple[str, ...]
 
@@ -85,7 +85,7 @@ class Reason:
 
 
 def reasons(run: Run) -> Iterator[Reason]:
-    """Give the reason of every case without a plain pass, and the cases of the baseline that are missing."""
+    """Return the reason of every case that did not simply pass, and of cases missing from the run."""
     for record in run.cases:
         parts = tuple(_reasons(record))
         if parts:
@@ -95,14 +95,14 @@ def reasons(run: Run) -> Iterator[Reason]:
 
 
 def _reason(reason: Reason, width: int, paint: Paint) -> list[str]:
-    """Write a reason, its first word coloured."""
+    """Render a reason, its first word coloured."""
     head = word(reason.kind)
     first, *rest = _wrapped([printable(f"{head} {reason.id}: {reason.words}")], width)
     return [painted_kind(head, reason.kind, paint) + first.removeprefix(head), *rest]
 
 
 def told_lines(run: Run) -> list[str]:
-    """Write cautions and differences in words, those that several cases share once."""
+    """Render cautions and differences; those that several cases share appear once."""
     sharing: dict[str, dict[str, str]] = defaultdict(dict)
     for record in run.cases:
         for slug, words in caution_words(record):
@@ -113,7 +113,7 @@ def told_lines(run: Run) -> list[str]:
 
 
 def summary_line(report: Report, paint: Paint = no_paint) -> str:
-    """Count every kind of outcome in one line, and name what was compared with and what was saved."""
+    """Count every kind of outcome in one line, and name the baseline and the saved run."""
     counts = [painted_kind(f"{count} {word(kind)}", kind, paint) for kind, count in report.counts.items()]
     parts = [f"devperf: {', '.join(counts) or 'no case was measured'}"]
     if report.compared_with:
@@ -129,14 +129,14 @@ def _detail(record: Record, width: int) -> list[str]:
 
 
 def _title(run: Run, report: Report) -> list[str]:
-    """Tell the runs of a report apart: by their device, and by label and time where that is the same."""
+    """Return a title that distinguishes a run: its device, and its label and time if the device is not unique."""
     same = [other for other in report.runs if other.device.fingerprint == run.device.fingerprint]
     which = [run_line(run)] if len(same) > 1 else []
     return [*which, device_line(run.device), *filter(None, [context_line(run.run_context)])]
 
 
 def _reasons(record: Record) -> list[str]:
-    """Give what explains a case's verdict; nothing for a plain pass and for a new case, which need none."""
+    """Return the sentences that explain a case's verdict; empty for a plain pass and for a new case."""
     own = [record.reason] if record.reason and record.outcome != "passed" else []
     comparison = record.comparison
     if comparison is None:
@@ -176,7 +176,7 @@ def _saved(saved: Saved) -> str:
 
 
 def _odds(report: Report) -> list[str]:
-    """Say how much the verdicts can be trusted as a whole."""
+    """Return sentences on how reliable the verdicts are as a whole."""
     lines: list[str] = []
     changes = (change for _, record in report.cases if record.comparison for change in record.comparison.changes)
     unseen = sum(map(blind, changes))
@@ -191,7 +191,7 @@ def _odds(report: Report) -> list[str]:
 
 
 def _told(what: str, by_case: Mapping[str, str], cases: int) -> str:
-    """Write what several cases share, in the words of the first one."""
+    """Render what several cases share, in the words of the first one."""
     words = list(by_case.values())
     alike = "" if len(set(words)) == 1 else ", or similar"
     return f"{what}{f': {words[0]}{alike}' if words[0] else ''} ({_names(list(by_case), cases)})"

@@ -1,4 +1,4 @@
-"""More about one case: how steady it was, what its values were, and why it failed."""
+"""Render details of one case: stability, summaries, and the explanation of a failure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_devperf.untrusted import printable
 
 
 def stable_lines(record: Record) -> tuple[str, ...]:
-    """Tell how steady the main time metric was, in exactly two lines; none where there is no such metric."""
+    """Describe the stability of the main time metric in exactly two lines; empty if there is no such metric."""
     stable = record.stable
     if stable is None:
         return ()
@@ -29,7 +29,7 @@ def stable_lines(record: Record) -> tuple[str, ...]:
 
 
 def stats_line(held: Measurement) -> str:
-    """Tell a metric's summary in a line; empty where it has none."""
+    """Render a metric's summary as one line; empty if it has none."""
     if held.summary is None:
         return ""
     summary = held.summary
@@ -42,30 +42,30 @@ def stats_line(held: Measurement) -> str:
 
 
 def detail_lines(record: Record) -> list[str]:
-    """Tell what a verbose report adds to a case: steadiness, summaries, methods left out."""
+    """Return the lines that a verbose report adds for a case: stability, summaries, skipped methods."""
     lines = [*stable_lines(record), *filter(None, map(stats_line, record.metrics))]
     lines += [f"{each.method} not measured: {each.reason}" for each in record.skipped_methods]
     return [printable(line) for line in lines]
 
 
 def caution_words(record: Record) -> Iterator[tuple[str, str]]:
-    """Give a case's cautions with what made each, in words; those of the comparison included."""
+    """Return a case's cautions with their causes, including those of the comparison."""
     seen_by_both = record.comparison.cautions if record.comparison else {}
     for slug in dict.fromkeys((*record.cautions, *seen_by_both)):
         yield slug, seen_by_both.get(slug) or record.caution_notes.get(slug) or ""
 
 
 def caution_lines(record: Record) -> list[str]:
-    """Write a case's cautions, one per line."""
+    """Render a case's cautions, one per line."""
     return [printable(f"caution {slug}: {words}".rstrip(": ")) for slug, words in caution_words(record)]
 
 
 def failure_text(record: Record, width: int = 80, paint: Paint = no_paint) -> str:
-    """Explain a regression: the sentences, then and now, cautions, and what else is different.
+    """Explain a regression: sentences, values before and after, cautions, and other differences.
 
     Args:
         record: A case with its comparison.
-        width: Characters of a line; a sentence keeps its line, so that it can be searched for.
+        width: Line width in characters; sentences are not wrapped, so that they can be searched for.
         paint: Colours verdicts.
     """
     from pytest_devperf.compare.words import sentence

@@ -1,4 +1,4 @@
-"""The lines above a session: which device, in which state, measured how."""
+"""Render the lines above a session: devices, their state, and the plan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KHZ_PER_MHZ = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """How much of one case is measured at most."""
+    """Upper bounds for one case."""
 
     starts: int
     """Process starts."""
@@ -30,7 +30,7 @@ class Planned:
 def header_lines(report: Report) -> list[str]:
     """Describe every device and its state.
 
-    A report whose runs have no cases yet will do: the lines stand above the session.
+    The runs of the report need no cases: the lines are printed before the session.
     """
     lines: list[str] = []
     for run in report.runs:
@@ -40,15 +40,15 @@ def header_lines(report: Report) -> list[str]:
 
 
 def plan_words(planned: Sequence[Planned], *, on: str = "in {starts}", starts: str = "process start") -> str:
-    """Describe how much is measured; "up to", since convergence, an early pass or the budget may end a case.
+    """Describe how much is measured, with "up to": convergence, an early pass or the budget may end a case sooner.
 
     >>> plan_words([Planned(starts=3, rounds=12, iterations=30), Planned(starts=3, rounds=12, iterations=5)])
     'up to 12 rounds of 5 to 30 iterations in 3 process starts'
 
     Args:
         planned: One per case; at least one.
-        on: How the rounds lie in the starts.
-        starts: What a start is called.
+        on: Format of the process starts.
+        starts: Noun for a start.
     """
     rounds = counted_range([each.rounds for each in planned], "round")
     iterations = counted_range([each.iterations for each in planned], "iteration")
@@ -57,7 +57,7 @@ def plan_words(planned: Sequence[Planned], *, on: str = "in {starts}", starts: s
 
 
 def device_line(device: DeviceRecord | Device) -> str:
-    """Name a device with the facts that make its fingerprint."""
+    """Name a device with the facts that determine its fingerprint."""
     name = " ".join(word for word in (device.manufacturer, device.model) if word) or device.soc or "unknown model"
     facts = [
         device.soc if device.soc and device.soc != name else None,
@@ -70,7 +70,7 @@ def device_line(device: DeviceRecord | Device) -> str:
 
 
 def context_line(context: RunContext) -> str:
-    """Tell the state of a device in a line; what is not known is left out."""
+    """Describe the state of a device in one line; unknown values are left out."""
     clocks = context.clock_state
     highest = max(clocks.max_khz.values(), default=None)
     software = (context.env.get(key) for key in ("os", "driver", "sdk", "ep", "python"))
@@ -96,19 +96,19 @@ def settings_line(settings: Mapping[str, Any]) -> str:
 
 
 def order_words(settings: Mapping[str, Any]) -> list[str]:
-    """Name what decides the order of cases, so that it can be repeated."""
+    """Return the settings that determine the order of cases, so that it can be repeated."""
     return [f"{key} {settings[key]}" for key in ("order", "seed") if settings.get(key) is not None]
 
 
 def run_line(run: Run) -> str:
-    """Name a run: label, time, id and commit, as far as it has them."""
+    """Name a run: label, time, id and commit, if known."""
     commit = commit_line(run.commit)
     facts = [run.label, run.taken_at, run.id, f"commit {commit}" if commit else None]
     return printable(f"run {', '.join(fact for fact in facts if fact)}")
 
 
 def commit_line(commit: Commit | None) -> str:
-    """Name the commit of a run, and whether it had changes on top; empty where none is known."""
+    """Name the commit of a run, and whether there were uncommitted changes; empty if not known."""
     if commit is None or not commit.id:
         return ""
     branch = f" on {commit.branch}" if commit.branch else ""

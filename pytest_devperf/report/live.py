@@ -1,4 +1,4 @@
-"""One line on what is going on: a wait as it goes, a case as it is measured."""
+"""Format the live line: the progress of a wait, and the case being measured."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pytest_devperf.report.table import shorten
 from pytest_devperf.untrusted import printable
 
 SHORTEST_NAME = 16
-"""Characters of a case's id that the live line shows however narrow the terminal is."""
+"""Characters of a case's id that the live line always shows, however narrow the terminal."""
 
 
 def format_cooling(step: Cooling) -> str:
-    """Describe in one line how a wait stands."""
+    """Format the progress of a wait as one line."""
     words = ["temperature unknown" if step.temp_c is None else f"{step.temp_c:.1f} °C"]
     if step.slope_c_per_min is not None:
         words.append(f"{step.slope_c_per_min:+.2f} °C/min")
@@ -28,7 +28,7 @@ def format_cooling(step: Cooling) -> str:
 
 
 def format_measuring(stage: str, case_id: str, place: int, cases: int, temp_c: float | None, width: int) -> str:
-    """Say which case is being measured, and how warm the device is.
+    """Format which case is being measured, and the temperature of the device.
 
     >>> format_measuring("start 2 of 3", "test_a.py::test_b", 4, 6, 31.25, 80)
     'start 2 of 3, case 4 of 6: test_a.py::test_b, 31.2 °C'
@@ -38,12 +38,12 @@ def format_measuring(stage: str, case_id: str, place: int, cases: int, temp_c: f
     'start 1 of 3: tests/t…py::test_b'
 
     Args:
-        stage: Which process start this is, and what for.
+        stage: The current process start and its purpose.
         case_id: Id of the case.
-        place: Its place among the cases of this stage, from 1.
-        cases: How many cases the stage has; the place is left out if it is the only one, or if there is no room.
+        place: Its index among the cases of this stage, from 1.
+        cases: How many cases the stage has; the index is left out if there is only one case, or no room.
         temp_c: Temperature after the latest round, if known.
-        width: Characters of the line; the id is shortened to fit.
+        width: Line width in characters; the id is shortened to fit.
     """
     which = f", case {place} of {cases}" if cases > 1 else ""
     warm = "" if temp_c is None else f", {temp_c:.1f} °C"
@@ -54,7 +54,7 @@ def format_measuring(stage: str, case_id: str, place: int, cases: int, temp_c: f
 
 
 def wait_words(step: Cooling | None) -> str | None:
-    """Describe a wait that did not find what it waited for; None if it did."""
+    """Describe a wait that timed out; return None if the device cooled down."""
     if step is None:
         return None
     if step.timed_out:

@@ -1,4 +1,4 @@
-"""Which words of a report are coloured; how they are is up to whoever writes them."""
+"""Choose which words of a report are coloured; the caller chooses how."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pytest_devperf.compare.words import BLIND
 from pytest_devperf.report.row import word
 
 Tone = Literal["bad", "warn", "good"]
-"""What a word says: the run fails, somebody should look, it got better."""
+"""Meaning of a colour: the run fails, look at it, it improved."""
 
 Paint = Callable[[str, Tone], str]
-"""Colours a text."""
+"""Adds the colour of a tone to a text."""
 
 TONES: dict[str, Tone] = {
     "regressed": "bad",
@@ -27,7 +27,7 @@ TONES: dict[str, Tone] = {
     "pending": "warn",
     "improved": "good",
 }
-"""Tones by what became of a case; `within_noise` and `measured` have none."""
+"""Tones by outcome of a case; `within_noise` and `measured` have none."""
 
 _BY_WORD: dict[str, Tone] = {word(kind): tone for kind, tone in TONES.items()} | {
     "NOISY": "warn",
@@ -36,18 +36,18 @@ _BY_WORD: dict[str, Tone] = {word(kind): tone for kind, tone in TONES.items()} |
 }
 
 
-def no_paint(text: str, tone: Tone) -> str:  # noqa: ARG001 - the text stays as it is
-    """Colour nothing."""
+def no_paint(text: str, tone: Tone) -> str:  # noqa: ARG001 - part of the protocol
+    """Return the text without colour."""
     return text
 
 
 def painted_word(text: str, paint: Paint) -> str:
-    """Colour the words of a verdict or a grade; other text stays as it is."""
+    """Colour the word of a verdict or a grade; return other text unchanged."""
     tone = _BY_WORD.get(text)
     return text if tone is None else paint(text, tone)
 
 
 def painted_kind(text: str, kind: str, paint: Paint) -> str:
-    """Colour a text by what became of a case."""
+    """Colour a text by the outcome of a case."""
     tone = TONES.get(kind)
     return text if tone is None else paint(text, tone)

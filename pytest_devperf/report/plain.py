@@ -1,13 +1,13 @@
-"""Text for an output whose encoding lacks some of our characters."""
+"""Convert text for an output whose encoding lacks some of the characters used."""
 
 from __future__ import annotations
 
 PLAIN = {"µ": "u", "°": "", "…": "~", "Δ": "d"}
-"""Spellings of our characters beyond ASCII. A cut stays one character wide, or the columns of a table would shift."""
+"""Replacements of non-ASCII characters. The ellipsis becomes one character, so that columns keep their width."""
 
 
 def encodable(text: str, encoding: str | None) -> str:
-    r"""Spell a text with the characters of an encoding: ours in plain letters, others as escapes.
+    r"""Replace characters that an encoding lacks: known ones by plain letters, others by escapes.
 
     >>> encodable("24.4 µs at 31 °C", "cp932"), encodable("24.4 µs", "utf-8")
     ('24.4 us at 31 C', '24.4 µs')
@@ -16,7 +16,7 @@ def encodable(text: str, encoding: str | None) -> str:
 
     Args:
         text: One or more lines.
-        encoding: Of the output; None: unknown, taken for UTF-8.
+        encoding: Encoding of the output; None: unknown, treated as UTF-8.
     """
     encoding = encoding or "utf-8"
     try:

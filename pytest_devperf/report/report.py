@@ -1,4 +1,4 @@
-"""What one session came to; every renderer starts from it."""
+"""The results of one session, the input of every renderer."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ KINDS = (
     "within_noise",
     "measured",
 )
-"""Everything that can become of a case, what needs attention first.
+"""Outcomes of a case, most important first.
 
-`pending`: the session ended before its last process start. `measured`: there was nothing to compare with.
+`pending`: the session ended before its last process start. `measured`: there was no baseline.
 `inconclusive` without a comparison: too slow to be measured at all.
 """
 
 _VERDICTS = frozenset({"regressed", "improved", "within_noise", "suspect"})
-"""Verdicts that a comparison of numbers ends in; the others say that there was none."""
+"""Verdicts of a comparison of values; with any other verdict, no values were compared."""
 
 
 def kind_of(record: Record) -> str:
-    """Tell what became of a case, one of `KINDS`.
+    """Return the outcome of a case, one of `KINDS`.
 
-    A test that failed by itself has failed, whatever its numbers say.
+    A test that failed by itself counts as failed, whatever its values.
     """
     verdict = record.comparison.verdict if record.comparison else None
     if record.outcome != "passed" and verdict != "regressed":
@@ -48,45 +48,45 @@ def kind_of(record: Record) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A run that was kept."""
+    """A saved run."""
 
     label: str
     path: str
-    """Where it is: a path as the user would type it, or a URL."""
+    """Its location: a path as the user would type it, or a URL."""
     refusals: tuple[str, ...] = ()
-    """Refusing cautions it carries: comparisons with it will be refused."""
+    """Its refusing cautions: comparisons with it will be refused."""
     held_back: tuple[str, ...] = ()
-    """Ids of cases that regressed and so keep their old baseline."""
+    """Ids of cases that regressed and therefore keep their old baseline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What one session came to."""
+    """The results of one session."""
 
     runs: tuple[Run, ...] = ()
-    """One per device, in the order the devices were met; each with its cases, comparisons and missing ids."""
+    """One run per device, in the order of first use; each with its cases, comparisons and missing ids."""
     target: str = "auto"
-    """The target that was asked for."""
+    """The requested target."""
     compared_with: str | None = None
-    """Label or file; None: nothing was to be compared."""
+    """Label or file; None: no comparison was requested."""
     saved: tuple[Saved, ...] = ()
     messages: tuple[str, ...] = ()
-    """What has to be told once for the whole session, a sentence each."""
+    """Sentences that are printed once for the whole session."""
     closing: tuple[str, ...] = ()
-    """What the last line has to say besides (a phone that is not set up)."""
+    """Sentences for the last line (a phone that is not set up)."""
     expected_false_alarms: float | None = None
-    """How many verdicts `regressed` this comparison would give on average if nothing had changed."""
+    """Expected number of `regressed` verdicts in this comparison if nothing had changed."""
     pending: int = 0
-    """Cases that a session's early end left unfinished."""
+    """Cases that were not finished because the session ended early."""
 
     @property
     def cases(self) -> Iterator[tuple[int, Record]]:
-        """Every case with the index of its run in `runs`."""
+        """Return every case with the index of its run in `runs`."""
         return ((at, record) for at, run in enumerate(self.runs) for record in run.cases)
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many cases came to what, in the order of `KINDS`; what did not happen is left out."""
+        """Number of cases by outcome, in the order of `KINDS`, without zeros."""
         found = Counter(kind_of(record) for _, record in self.cases)
         found["missing"] += sum(len(run.missing) for run in self.runs)
         found["pending"] += self.pending
@@ -94,14 +94,14 @@ class Report:
 
     @property
     def compared(self) -> int:
-        """How many cases were compared by their numbers."""
+        """Number of cases whose values were compared."""
         return sum(1 for _, record in self.cases if record.comparison and record.comparison.verdict in _VERDICTS)
 
     @property
     def nothing_compared(self) -> bool:
-        """Whether a comparison was wanted, cases were selected or are missing, and none got one.
+        """Whether a comparison was requested, cases were selected or are missing, and none was compared.
 
-        A label's first run, which the same session saves, is no failed comparison: all its cases are new.
+        The first run of a label, saved by the same session, is not a failed comparison: all its cases are new.
         """
         counts = self.counts
         saves_it = any(saved.label == self.compared_with for saved in self.saved)

@@ -1,4 +1,4 @@
-"""A case as rows of the table: one per metric."""
+"""Convert a case to rows of the table, one per metric."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMPARED = (
     Column(heading="detectable", number=True, expendable=True),
     Column(heading="verdict"),
 )
-"""`noise`: the larger IQR of both runs. `detectable`: the smallest change that this comparison could have found."""
+"""`noise`: the larger IQR of both runs. `detectable`: the smallest change that this comparison could have detected."""
 
 MEASURED = (
     Column(heading="case"),
@@ -34,11 +34,11 @@ MEASURED = (
 LOUD = frozenset(
     {"regressed", "suspect", "incomparable", "inconclusive", "new", "missing", "skipped", "failed", "error"}
 )
-"""What is written in capitals: everything that is not a plain pass."""
+"""Outcomes in capitals: all but a plain pass."""
 
 
 def word(kind: str) -> str:
-    """Write what became of a case.
+    """Format an outcome.
 
     >>> word("regressed"), word("within_noise")
     ('REGRESSED', 'within noise')
@@ -47,11 +47,11 @@ def word(kind: str) -> str:
 
 
 def compared_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
-    """Set a case's metrics beside their baselines, in the columns of `COMPARED`.
+    """Return a case's metrics next to their baselines, in the columns of `COMPARED`.
 
     Args:
         record: The case.
-        all_metrics: Whether metrics that are only told have rows too.
+        all_metrics: Whether to include metrics that are reported but not compared.
     """
     changes = record.comparison.changes if record.comparison else ()
     rows = [_change_row(change) for change in changes]
@@ -69,7 +69,7 @@ def compared_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
 
 
 def measured_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
-    """Show a case's metrics by themselves, in the columns of `MEASURED`."""
+    """Return a case's metrics without a baseline, in the columns of `MEASURED`."""
     kind = kind_of(record)
     rows: list[Row] = [
         (each.name, *_now_and_noise(each), record.stable.quality if each.main and record.stable else "")
@@ -82,7 +82,7 @@ def measured_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
 
 
 def verdict_cell(change: Change) -> str:
-    """Write a metric's verdict; a quiet one that could not have seen what people expect of it says so.
+    """Format a metric's verdict, with `(blind)` if the comparison could not have detected a relevant change.
 
     >>> verdict_cell(Change(metric="latency", verdict="within_noise", detectable_pct=8.2))
     'within noise (blind)'
@@ -92,7 +92,7 @@ def verdict_cell(change: Change) -> str:
 
 
 def noise_percent(change: Change) -> float | None:
-    """Relate the larger IQR of both runs to the value it surrounds, in percent."""
+    """Return the larger IQR of both runs, in percent of the value that it belongs to."""
     spreads = [iqr for iqr in (change.iqr_baseline, change.iqr_candidate) if iqr is not None]
     value = change.baseline if change.baseline is not None else change.candidate
     return 100 * max(spreads) / abs(value) if spreads and value else None
@@ -113,5 +113,5 @@ def _now_and_noise(held: Measurement) -> tuple[str, str]:
 
 
 def _named(name: str, rows: Sequence[Row]) -> list[Row]:
-    """Put the case's name before its first row alone."""
+    """Put the case's name into its first row only."""
     return [(name if at == 0 else "", *row) for at, row in enumerate(rows)]

@@ -1,4 +1,4 @@
-"""Rows of words laid out as a table that fits its terminal."""
+"""Lay out rows as a table that fits the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pytest_devperf.untrusted import printable
 
 _SHORTEST_NAME = 20
-"""Characters of a case's name that still tell it from its neighbours; narrower tables are stacked."""
+"""Characters of a case's name that still distinguish it; narrower tables are stacked."""
 
 _CUT = "…"
 
@@ -25,29 +25,29 @@ class Column:
 
     heading: str
     number: bool = False
-    """Whether it holds numbers, which are aligned right."""
+    """Whether it contains numbers, which are right-aligned."""
     expendable: bool = False
-    """Whether a narrow table does without it; the last such column goes first."""
+    """Whether a narrow table may omit it; the last such column is omitted first."""
 
 
 Row = tuple[str, ...]
 
 
 Line = tuple[str, str]
-"""A line, and the last cell in it; empty if there is none."""
+"""A line, and its last cell; empty if there is none."""
 
 
 def lay_out(columns: Sequence[Column], rows: Sequence[Row], width: int, mark: Callable[[str], str] = str) -> list[str]:
-    """Lay rows out in lines of at most `width` characters where that is possible at all.
+    """Lay rows out in lines of at most `width` characters, if possible.
 
-    The first column is shortened in its middle; where that does not suffice its cells get lines of their
-    own above their rows; where the others are still too wide, every row becomes a sentence.
+    The first column is shortened in the middle. If that is not enough, its cells are put on separate lines
+    above their rows. If the other columns are still too wide, every row becomes a sentence.
 
     Args:
-        columns: One per cell of a row; columns that are empty in every row are left out.
+        columns: One per cell of a row; a column without any content is left out.
         rows: (rows, columns) cells. An empty first cell continues the row above.
-        width: Characters of a line.
-        mark: Marks the text of a last cell; what it adds takes no room.
+        width: Line width in characters.
+        mark: Adds a mark to the text of a last cell; the mark does not count towards the width.
     """
     return [f"{line.removesuffix(cell)}{mark(cell)}" if cell else line for line, cell in _lines(columns, rows, width)]
 
@@ -74,7 +74,7 @@ def _width(lines: Sequence[Line]) -> int:
 
 
 def _narrower(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Iterator[list[Line]]:
-    """Give grouped tables: the whole one, then with one expendable column less each time."""
+    """Return grouped tables: first with all columns, then with one expendable column fewer each time."""
     dropped = [at for at, column in enumerate(columns) if column.expendable]
     for count in range(len(dropped) + 1):
         kept = [at for at in range(len(columns)) if at not in dropped[len(dropped) - count :]]
@@ -82,7 +82,7 @@ def _narrower(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Ite
 
 
 def shorten(text: str, length: int) -> str:
-    """Cut a text in its middle: both ends of a node id carry meaning.
+    """Cut a text in the middle, since both ends of a node id are meaningful.
 
     >>> shorten("tests/test_speech.py::test_vad[cpu]", 20)
     'tests/t…est_vad[cpu]'
@@ -94,15 +94,15 @@ def shorten(text: str, length: int) -> str:
 
 
 def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
-    """Break a text between words into lines; a number stays with its unit, an id is never broken.
+    """Wrap a text between words; a number is not separated from its unit, and an id is never broken.
 
     >>> wrapped("no more than 0.25 ms of it", 20)
     ['no more than 0.25 ms', 'of it']
 
     Args:
         text: One paragraph.
-        width: Characters of a line.
-        indent: What later lines begin with.
+        width: Line width in characters.
+        indent: Prefix of all lines but the first.
     """
     from textwrap import wrap
 
@@ -128,7 +128,7 @@ def _tabulated(columns: Sequence[Column], rows: Sequence[Row]) -> list[Line]:
 
 
 def _grouped(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[Line]:
-    """Give first cells lines of their own, above the other cells of their rows."""
+    """Put first cells on separate lines above the other cells of their rows."""
     head, rule, *body = _tabulated(columns[1:], [row[1:] for row in rows])
     lines = [(_INDENT + line, cell) for line, cell in (head, rule)]
     for row, (line, cell) in zip(rows, body, strict=True):
@@ -150,7 +150,7 @@ def _stacked(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list
             if cell
         ]
         sentence = [_INDENT + line for line in wrapped(", ".join(words), width - len(_INDENT), indent=_INDENT)]
-        whole = sentence and sentence[-1].endswith(row[-1])  # it may have been broken
+        whole = sentence and sentence[-1].endswith(row[-1])  # it may have been wrapped
         lines += [(line, "") for line in sentence[:-1]]
         lines += [(line, row[-1] if whole else "") for line in sentence[-1:]]
     return lines
