@@ -60,7 +60,7 @@ def _names() -> str:
 
 
 def _welcome(phone: SimPhone) -> str:
-    person, mishap = phone.personality, phone.life.mishap
+    person, mishap = phone.personality, phone.simulation.mishap
     lines = [f"{person.manufacturer} {person.model} (simulated, {person.name}) listens on {phone.address}"]
     if mishap.name in MISHAPS:
         lines.append(f"mishap     {mishap.name}: {mishap.words}")

@@ -8,50 +8,52 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pytest_devperf.simphone.command import Command
+from pytest_devperf.simphone.command import RunningCommand
 from pytest_devperf.simphone.sandbox import Sandbox
 
 LOG_LINES = 5000
-"""Lines kept of the log; a phone's own ring holds some thousands."""
+"""Lines kept of the log; a phone's own ring buffer contains some thousands."""
 
 
 class Apps:
-    """What is installed, what of it runs, and what it printed.
+    """Installs, runs and stops apps, and collects their output.
 
     Args:
         sandbox: Where apps run.
-        began: Told of every process as it begins.
-        ended: Told when it has ended.
+        began: Called when a process begins.
+        ended: Called when a process has ended.
     """
 
-    def __init__(self, sandbox: Sandbox, began: Callable[[Command], None], ended: Callable[[Command], None]) -> None:
+    def __init__(
+        self, sandbox: Sandbox, began: Callable[[RunningCommand], None], ended: Callable[[RunningCommand], None]
+    ) -> None:
         self.log: tuple[str, ...] = ()
-        """What apps printed, as the log shows it."""
+        """What apps printed, in the format of the log."""
         self._programs: dict[str, tuple[str, ...]] = {}
-        self._running: dict[str, list[Command]] = {}
+        self._running: dict[str, list[RunningCommand]] = {}
         self._sandbox = sandbox
         self._began = began
         self._ended = ended
 
     def install(self, app: str, program: Sequence[str], files: Sequence[Path]) -> None:
-        """Install an app: a program and its arguments, and the files that lie beside it."""
+        """Install an app: a program with arguments, and further files in the same folder."""
         self._programs[app] = tuple(self._sandbox.install(app, program, files))
 
     @property
     def processes(self) -> dict[str, tuple[int, ...]]:
-        """Installed apps, each with the process ids under which it runs."""
+        """Installed apps, each with the process ids of its running processes."""
         return {app: tuple(command.pid for command in self._running.get(app, ())) for app in self._programs}
 
     def stop(self, app: str) -> None:
-        """End an app, as `am force-stop` does."""
+        """Stop an app, as `am force-stop` does."""
         for command in self._running.pop(app, []):
             command.kill(signal.SIGKILL)
 
     async def run(self, app: str, extras: Mapping[str, str]) -> None:
-        """Run an app to its end; its extras are in its environment, and what it prints goes to the log."""
+        """Run an app until it ends, with its extras in the environment; its output goes to the log."""
         words = self._programs[app]
         program, needed = self._sandbox.interpreter
-        command, (output,) = await Command.start(
+        command, (output,) = await RunningCommand.start(
             self._sandbox.system,
             words,
             environment={**self._sandbox.environment(), **(needed if words[0] == program else {}), **extras},

@@ -1,4 +1,4 @@
-"""One command that runs on a simulated phone for real: its pipes and its end."""
+"""A command that really runs on a simulated phone: its pipes and its exit."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from pytest_devperf.simphone.system import System
 
 
-class Command:
+class RunningCommand:
     """A running command.
 
-    Its stdin is a socket and its outputs are pipes: a phone's daemon gives it a socket for stdin, too.
+    Its stdin is a socket and its outputs are pipes, as on a phone, whose daemon uses a socket for stdin too.
     """
 
     def __init__(self, system: System, pid: int, ended: asyncio.Future[int], stdin: asyncio.StreamWriter) -> None:
         self.pid = pid
-        """Its number on the phone."""
+        """Its process id on the phone."""
         self.stdin = stdin
         self._system = system
         self._ended = ended
@@ -29,18 +29,18 @@ class Command:
     @classmethod
     async def start(
         cls, system: System, words: Sequence[str], *, environment: Mapping[str, str], cwd: str, joined: bool
-    ) -> tuple[Command, list[asyncio.StreamReader]]:
-        """Start it.
+    ) -> tuple[RunningCommand, list[asyncio.StreamReader]]:
+        """Start a command.
 
         Args:
-            system: The phone it runs on.
+            system: The phone that it runs on.
             words: The program and its arguments.
-            environment: All of its environment.
-            cwd: Its folder.
-            joined: Whether its errors go where its output goes.
+            environment: Its complete environment.
+            cwd: Its working directory.
+            joined: Whether stderr is redirected to stdout.
 
         Returns:
-            The command, and its outputs: one, or output and errors.
+            The command, and its outputs: one, or stdout and stderr.
         """
         ours, theirs = socket.socketpair()
         pipes = [os.pipe() for _ in range(1 if joined else 2)]
@@ -61,26 +61,26 @@ class Command:
         return command, [await command._reader(read) for read, _write in pipes]
 
     def end_input(self) -> None:
-        """Let it read the end of its stdin."""
+        """Close its stdin."""
         if self.stdin.can_write_eof() and not self.stdin.is_closing():
             with contextlib.suppress(OSError):
                 self.stdin.write_eof()
 
     async def wait(self) -> int:
-        """Wait for its end; for a signal the code is 128 and its number, as in a shell."""
+        """Wait for its exit; for a signal the code is 128 plus its number, as in a shell."""
         return await asyncio.shield(self._ended)
 
     def kill(self, number: int) -> None:
-        """Send it a signal, if it has not ended."""
+        """Send a signal, unless it has exited."""
         if not self._ended.done():
             self._system.kill(self.pid, number)
 
     def hang_up(self) -> None:
-        """Send it the hangup of an asker that has gone; as on a phone, the shell alone gets it."""
+        """Send the hangup of a client that has disconnected; as on a phone, only the shell receives it."""
         self.kill(signal.SIGHUP)
 
     def close(self) -> None:
-        """Let go of its pipes; it may go on without them."""
+        """Close its pipes; it may keep running without them."""
         self.stdin.close()
         for pipe in self._pipes:
             pipe.close()

@@ -1,4 +1,4 @@
-"""The phone's side of the adb protocol over TCP: links, streams, and which service an OPEN asks for."""
+"""The phone's side of the adb protocol over TCP: connections, streams, and the lookup of services."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from pytest_devperf.simphone.wire import (
     read_packet,
 )
 
-Service = Callable[["Stream"], Awaitable[None]]
+Service = Callable[["AdbStream"], Awaitable[None]]
 Finder = Callable[[str], "Service | None"]
-"""Service name (`shell:ls`) -> what serves it; None is refused."""
+"""Service name (`shell:ls`) -> the service; None refuses it."""
 
 CHUNK_BYTES = 64 * 1024
-"""Most that one WRTE of ours carries: small enough to show a cut, large enough to be quick."""
+"""Largest payload of one WRTE from the phone: small enough to show a cut, large enough to be fast."""
 
 
 class StreamClosedError(ConnectionError):
-    """The other side closed the stream, or the link is gone."""
+    """The other side closed the stream, or the connection is lost."""
 
 
-class Stream:
-    """One conversation within a link; at most one WRTE is in flight each way."""
+class AdbStream:
+    """One stream within a connection; at most one WRTE is in flight in each direction."""
 
-    def __init__(self, link: Link, local: int, remote: int) -> None:
+    def __init__(self, link: AdbConnection, local: int, remote: int) -> None:
         self.link = link
         self.local = local
         self.remote = remote
@@ -48,7 +48,7 @@ class Stream:
         self.closed = asyncio.Event()
 
     async def read(self) -> bytes:
-        """Take what came next; empty at the end."""
+        """Return the next data; empty at the end."""
         if self._rest:
             data, self._rest = self._rest, b""
             return data
@@ -60,10 +60,10 @@ class Stream:
         return data
 
     async def read_exactly(self, size: int) -> bytes:
-        """Take exactly this many bytes.
+        """Return exactly this many bytes.
 
         Raises:
-            StreamClosedError: The stream ended before.
+            StreamClosedError: The stream ended earlier.
         """
         parts, missing = [], size
         while missing:
@@ -76,10 +76,10 @@ class Stream:
         return b"".join(parts)
 
     async def write(self, data: bytes) -> None:
-        """Send, in pieces, each after the one before was acknowledged.
+        """Send data in pieces, each after the previous one was acknowledged.
 
         Raises:
-            StreamClosedError: Nobody listens any more.
+            StreamClosedError: The other side has closed the stream.
         """
         size = min(CHUNK_BYTES, self.link.peer_max_data)
         for start in range(0, len(data), size):
@@ -90,13 +90,13 @@ class Stream:
             await self._acknowledged.wait()
 
     async def close(self) -> None:
-        """Say goodbye once."""
+        """Close the stream once."""
         if not self.closed.is_set():
             self.hang_up()
             await self.link.send(Packet(CLSE, self.local, self.remote))
 
     def take(self, packet: Packet) -> None:
-        """Note what the other side sent for this stream."""
+        """Handle a packet that the other side sent for this stream."""
         if packet.command == WRTE:
             self._incoming.put_nowait(packet.data)
         elif packet.command == OKAY:
@@ -106,32 +106,32 @@ class Stream:
             self.hang_up()
 
     async def opened(self) -> None:
-        """Wait until the other side accepted a stream that we opened."""
+        """Wait until the other side accepted a stream that the phone opened."""
         await self._acknowledged.wait()
         if self.closed.is_set():
             raise StreamClosedError("the computer refused the stream")
 
     def hang_up(self) -> None:
-        """End without a word: reading gives the end, writing fails."""
+        """End the stream without notice: reads return the end, writes fail."""
         self.closed.set()
         self._acknowledged.set()
         self._incoming.put_nowait(None)
 
 
-class Link:
+class AdbConnection:
     """One connection of an adb server."""
 
     def __init__(self, daemon: Daemon, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.daemon = daemon
-        self.peer_max_data = 4096  # the least that any version takes, until CNXN says otherwise
+        self.peer_max_data = 4096  # the minimum of all versions, until CNXN gives another value
         self._reader = reader
         self._writer = writer
         self._numbers = itertools.count(1)
-        self._streams: dict[int, Stream] = {}
+        self._streams: dict[int, AdbStream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Serve until the link ends."""
+        """Serve until the connection ends."""
         try:
             while True:
                 await self._handle(await read_packet(self._reader))
@@ -144,7 +144,7 @@ class Link:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def send(self, packet: Packet) -> None:
-        """Put one packet on the wire; a link that is gone swallows it, the streams know already."""
+        """Send one packet; on a lost connection it is discarded, since the streams are notified already."""
         if not self._writer.is_closing():
             self._writer.write(packet.encode())
             try:
@@ -158,14 +158,14 @@ class Link:
         return self._writer.is_closing()
 
     def drop(self) -> None:
-        """Cut the link without a word."""
+        """Cut the connection without notice."""
         if not self._writer.is_closing():
             self._writer.transport.abort()
         for stream in self._streams.values():
             stream.hang_up()
 
-    async def open(self, destination: str) -> Stream:
-        """Open a stream towards the computer, as `adb reverse` needs it.
+    async def open(self, destination: str) -> AdbStream:
+        """Open a stream to the computer, as `adb reverse` needs it.
 
         Raises:
             StreamClosedError: The computer refused.
@@ -176,13 +176,13 @@ class Link:
         return stream
 
     def spawn(self, work: Awaitable[None]) -> None:
-        """Run something as long as the link lasts."""
+        """Run a task for as long as the connection lasts."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _new_stream(self, remote: int) -> Stream:
-        stream = Stream(self, next(self._numbers), remote)
+    def _new_stream(self, remote: int) -> AdbStream:
+        stream = AdbStream(self, next(self._numbers), remote)
         self._streams[stream.local] = stream
         return stream
 
@@ -191,7 +191,7 @@ class Link:
             self.peer_max_data = min(packet.arg1, MAX_DATA)
             await self._welcome()
         elif packet.command == AUTH and packet.arg0 == AUTH_SIGNATURE:
-            # Never the right key; after the public key there is silence until somebody touches the screen.
+            # Never the right key; after the public key the phone stays silent until somebody touches the screen.
             await self.send(Packet(AUTH, AUTH_TOKEN, 0, os.urandom(20)))
         elif packet.command == OPEN:
             await self._serve(packet)
@@ -218,13 +218,13 @@ class Link:
         await self.send(Packet(OKAY, stream.local, stream.remote))
         self.spawn(self._run_service(service, stream))
 
-    async def _run_service(self, service: Service, stream: Stream) -> None:
+    async def _run_service(self, service: Service, stream: AdbStream) -> None:
         try:
             if self.daemon.mishap.latency_s:
                 await asyncio.sleep(self.daemon.mishap.latency_s)
             await service(stream)
         except (StreamClosedError, OSError):
-            pass  # the other side left; nobody is there to be told
+            pass  # the other side has disconnected
         finally:
             await stream.close()
             self._streams.pop(stream.local, None)
@@ -234,8 +234,8 @@ class Daemon:
     """A listening phone.
 
     Args:
-        banner: What it says of itself: kind, product and features.
-        find: Which service an OPEN asks for.
+        banner: How it identifies itself: kind, product and features.
+        find: Returns the service for an OPEN.
         mishap: What goes wrong.
     """
 
@@ -245,16 +245,16 @@ class Daemon:
         self.mishap = mishap
         self.port = 0
         self._server: asyncio.Server | None = None
-        self._links: set[Link] = set()
+        self._links: set[AdbConnection] = set()
         self._running: set[asyncio.Task[None]] = set()
 
     async def listen(self, port: int = 0) -> None:
-        """Wait for adb servers on this machine's loopback; 0 lets the system choose the port."""
+        """Listen for adb servers on this machine's loopback; with port 0 the system chooses the port."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def go_away(self, seconds: float | None = None) -> None:
-        """Drop every link and stop listening, for some seconds or for good."""
+        """Drop every connection and stop listening, for some seconds or permanently."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -265,12 +265,12 @@ class Daemon:
             await self.listen(self.port)
 
     async def close(self) -> None:
-        """Go away and wait until everything has ended."""
+        """Disconnect, and wait until everything has ended."""
         await self.go_away()
         await asyncio.gather(*tuple(self._running), return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        link = Link(self, reader, writer)
+        link = AdbConnection(self, reader, writer)
         task = asyncio.current_task()
         assert task is not None
         self._links.add(link)

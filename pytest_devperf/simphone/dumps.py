@@ -1,4 +1,4 @@
-"""State -> the text a phone of this family prints. Forms only; every number comes from the state."""
+"""Format the state as the text that a phone of each family prints. All numbers come from the state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SKIN = 3
 
 
 def format_thermalservice(person: Personality, state: State) -> str:
-    """What `dumpsys thermalservice` prints."""
+    """Format the output of `dumpsys thermalservice`."""
     form = person.thermal
     if form is None:
         return "Can't find service: thermalservice\n"
@@ -77,7 +77,7 @@ def _thresholds(person: Personality, form: ThermalForm) -> list[str]:
 
 
 def format_battery(person: Personality, state: State) -> str:
-    """What `dumpsys battery` prints."""
+    """Format the output of `dumpsys battery`."""
     form = person.battery
     shown_c = state.shown_battery_c if state.faked_battery_c is None else state.faked_battery_c
     powered = "AC" if person.emulator else "USB"
@@ -107,7 +107,7 @@ def format_battery(person: Personality, state: State) -> str:
 
 
 def format_power(state: State) -> str:
-    """What `dumpsys power` prints, as far as anybody asks; the second `mWakefulness` is a number."""
+    """Format the output of `dumpsys power`, limited to what is parsed; the second `mWakefulness` is a number."""
     awake = state.screen_on
     return "\n".join(
         [
@@ -133,13 +133,13 @@ def format_power(state: State) -> str:
 
 
 def stays_on(state: State) -> bool:
-    """Whether the screen stays on because the cable is in."""
-    asked = state.settings.get("global/stay_on_while_plugged_in", "0")
-    return state.plugged and asked not in {"", "0", "null"}
+    """Return whether the screen stays on because the cable is connected."""
+    request = state.settings.get("global/stay_on_while_plugged_in", "0")
+    return state.plugged and request not in {"", "0", "null"}
 
 
 def format_meminfo(person: Personality, pid: int, pss_kib: int, rss_kib: int, swap_kib: int) -> str:
-    """What `dumpsys meminfo PID` prints for a process without an app: the table and its total."""
+    """Format the output of `dumpsys meminfo PID` for a process that is not an app: the table and its total."""
     new = person.sdk >= 30  # noqa: PLR2004 - Android 11 added the second line of totals
     lines = [
         "Applications Memory Usage (in Kilobytes):",
@@ -161,7 +161,7 @@ def format_meminfo(person: Personality, pid: int, pss_kib: int, rss_kib: int, sw
 
 
 def properties(person: Personality, state: State, serial: str) -> Mapping[str, str]:
-    """What `getprop` knows, by key."""
+    """Return the properties that `getprop` knows, by key."""
     abi = host_abi()
     facts = {
         "gsm.operator.alpha": "",
@@ -173,7 +173,7 @@ def properties(person: Personality, state: State, serial: str) -> Mapping[str, s
         "ro.build.version.release": person.release,
         "ro.build.version.sdk": str(person.sdk),
         "ro.debuggable": "0",
-        # An honest phone of arithmetic says so, whatever family it plays.
+        # A simulated phone identifies itself as such, whatever its family.
         "ro.devperf.simulated": person.name,
         "ro.hardware": "ranchu" if person.emulator else person.board,
         "ro.product.board": person.codename,
@@ -188,7 +188,7 @@ def properties(person: Personality, state: State, serial: str) -> Mapping[str, s
         "sys.boot_completed": "1",
         "persist.sys.locale.note": "first line\nsecond line",
     }
-    if person.sdk >= 31:  # noqa: PLR2004 - Android 12 brought these two
+    if person.sdk >= 31:  # noqa: PLR2004 - Android 12 added these two
         facts |= {"ro.soc.manufacturer": person.soc_maker, "ro.soc.model": person.soc}
     else:
         facts["ro.hardware.chipname"] = person.soc
@@ -199,12 +199,12 @@ def properties(person: Personality, state: State, serial: str) -> Mapping[str, s
 
 
 def format_getprop(facts: Mapping[str, str]) -> str:
-    """What `getprop` without a name prints."""
+    """Format the output of `getprop` without arguments."""
     return "".join(f"[{key}]: [{facts[key]}]\n" for key in sorted(facts))
 
 
 def format_df(free_kib: int, total_kib: int) -> str:
-    """What `df -k /data` prints."""
+    """Format the output of `df -k /data`."""
     used_kib = total_kib - free_kib
     percent = round(100 * used_kib / total_kib)
     head = "Filesystem       1K-blocks     Used Available Use% Mounted on"
@@ -212,7 +212,7 @@ def format_df(free_kib: int, total_kib: int) -> str:
 
 
 def sys_files(person: Personality, state: State) -> dict[str, str]:
-    """Files under `/sys` and `/proc` that the phone shows, by path, with their texts."""
+    """Return the files under `/sys` and `/proc` that the phone shows: path -> text."""
     files: dict[str, str] = {}
     cpu = "sys/devices/system/cpu"
     body = person.body
@@ -247,7 +247,7 @@ def sys_files(person: Personality, state: State) -> dict[str, str]:
 
 
 def _proc_files(person: Personality, state: State) -> dict[str, str]:
-    """Files of `/proc` that speak of the machine; those of processes are the real ones."""
+    """Return the files of `/proc` that describe the machine; those of processes are real."""
     cores = person.body.cores
     busy, idle = round(state.busy_s * 100), round((state.at_s * cores - state.busy_s) * 100)
     per_core = [f"cpu{n} {busy // cores} 0 0 {max(0, idle) // cores} 0 0 0 0 0 0" for n in range(cores)]
@@ -264,5 +264,5 @@ def _proc_files(person: Personality, state: State) -> dict[str, str]:
     }
 
 
-def _java(truth: bool) -> str:  # noqa: FBT001 - it formats that very value
+def _java(truth: bool) -> str:  # noqa: FBT001 - the value to format
     return "true" if truth else "false"

@@ -1,4 +1,4 @@
-"""Which libraries a program of this machine needs, read from its file."""
+"""Read from an ELF file which libraries a program of this machine needs."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Elf:
     """A program or library."""
 
     interpreter: str | None = None
-    """The loader that starts it; None for a library and for what is linked statically."""
+    """The loader that starts it; None for a library and for a statically linked program."""
     needed: tuple[str, ...] = ()
     """Names of libraries."""
     search: tuple[str, ...] = ()
-    """Folders that it looks for them in before the usual ones; `$ORIGIN` is its own."""
+    """Folders in which it looks for them first; `$ORIGIN` is its own folder."""
 
 
 def read_elf(path: Path) -> Elf | None:
-    """Read a file; None if it is no ELF file of this kind of machine, or cannot be read."""
+    """Read a file; return None if it is not an ELF file of this kind of machine, or cannot be read."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _parse(data)
-    except (OSError, ValueError, IndexError, OverflowError, struct.error):  # whatever a damaged file brings up
+    except (OSError, ValueError, IndexError, OverflowError, struct.error):  # all errors that a damaged file can cause
         return None
 
 
@@ -71,7 +71,7 @@ def _parse(data: mmap.mmap) -> Elf | None:
 
 
 def _offset_of(address: int, loads: list[tuple[int, int, int]]) -> int:
-    """Place an address in the file."""
+    """Convert an address to an offset in the file."""
     return next((offset + address - start for start, offset, length in loads if start <= address < start + length), 0)
 
 

@@ -1,4 +1,4 @@
-"""The families there are. Values are made up; the forms follow what such phones print."""
+"""The simulated families. The values are invented; the formats follow the output of such phones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.simphone.personality import (
     FEATURES,
     BatteryForm,
-    Cooling,
+    CoolingDevice,
     Personality,
     Sensor,
     ThermalForm,
@@ -18,7 +18,7 @@ from pytest_devperf.simphone.physics import Body, Cluster
 
 
 def _steps(low_khz: int, high_khz: int, count: int) -> tuple[int, ...]:
-    """Evenly spaced clocks, each a multiple of 100 kHz but for the ends."""
+    """Return evenly spaced clocks, each a multiple of 100 kHz except the first and last."""
     inner = [round((low_khz + (high_khz - low_khz) * n / (count - 1)) / 100) * 100 for n in range(1, count - 1)]
     return (low_khz, *inner, high_khz)
 
@@ -72,9 +72,9 @@ _QUALCOMM = Personality(
     )
     + _zones(Sensor(name="battery", kind=2, source="battery"), scale=1000),
     cooling=(
-        Cooling(name="battery", kind=1),
-        Cooling(name="thermal-cpufreq-0", kind=2, steps=12),
-        Cooling(name="thermal-cpufreq-6", kind=2, steps=16),
+        CoolingDevice(name="battery", kind=1),
+        CoolingDevice(name="thermal-cpufreq-0", kind=2, steps=12),
+        CoolingDevice(name="thermal-cpufreq-6", kind=2, steps=16),
     ),
     thermal=ThermalForm(connection="ThermalHAL 2.0 connected: yes", thresholds="none"),
     memory_kib=7_640_000,
@@ -125,9 +125,9 @@ _TENSOR = Personality(
     )
     + _zones(_BATTERY, scale=10),
     cooling=(
-        Cooling(name="thermal-cpufreq-0", kind=2, steps=10),
-        Cooling(name="thermal-cpufreq-2", kind=2, steps=16),
-        Cooling(name="tpu_cooling", kind=9, steps=5),
+        CoolingDevice(name="thermal-cpufreq-0", kind=2, steps=10),
+        CoolingDevice(name="thermal-cpufreq-2", kind=2, steps=16),
+        CoolingDevice(name="tpu_cooling", kind=9, steps=5),
     ),
     thermal=ThermalForm(headroom=True),
     battery=BatteryForm(extra=("Charging state: 1", "Charging policy: 1", "Capacity level: 3")),
@@ -138,7 +138,7 @@ _TENSOR = Personality(
 _SAMSUNG_NEW = replace(
     _QUALCOMM,
     name="samsung-new",
-    words="Caps its clock long before it says that it throttles.",
+    words="Caps its clock long before it reports throttling.",
     manufacturer="samsung",
     model="SM-S911B",
     codename="dm1q",
@@ -156,14 +156,14 @@ _SAMSUNG_NEW = replace(
         _fixed("PA", 5, -99.9),
     ),
     thermal=ThermalForm(connection="ThermalHAL AIDL 2  connected: yes", indent="        ", thresholds="aidl"),
-    cooling=(Cooling(name="modem", kind=4, resting=1), Cooling(name="cpufreq-cpu0", kind=2, steps=9)),
+    cooling=(CoolingDevice(name="modem", kind=4, resting=1), CoolingDevice(name="cpufreq-cpu0", kind=2, steps=9)),
     battery=BatteryForm(extra=("mod level: -1", "capacity: 4010mAh", "LED Low Battery voltage: 3400")),
 )
 
 _SAMSUNG_OLD = replace(
     _SAMSUNG_NEW,
     name="samsung-old",
-    words="Sensor types shifted by one, -99.9 for what it does not have, a connection of its own.",
+    words="Sensor types shifted by one, -99.9 for missing sensors, another connection line.",
     model="SM-G973F",
     codename="beyond1",
     board="exynos9820",
@@ -180,14 +180,14 @@ _SAMSUNG_OLD = replace(
         Sensor(name="TYPE_USB_PORT", kind=5, source="air", offset=2.1),
     ),
     thermal=ThermalForm(connection="Sdhms connected: yes", indent=" ", thresholds="none"),
-    cooling=(Cooling(name="TYPE_CPU", kind=2, steps=8), Cooling(name="TYPE_MODEM", kind=4, resting=1)),
+    cooling=(CoolingDevice(name="TYPE_CPU", kind=2, steps=8), CoolingDevice(name="TYPE_MODEM", kind=4, resting=1)),
     memory_kib=7_500_000,
 )
 
 _XIAOMI = replace(
     _QUALCOMM,
     name="xiaomi-hyperos",
-    words="Idles under a cap of its own that is no throttling.",
+    words="Caps its clock while idle, without throttling.",
     manufacturer="Xiaomi",
     model="2311DRK48G",
     codename="duchamp",
@@ -216,7 +216,7 @@ _XIAOMI = replace(
 _MOTOROLA = replace(
     _QUALCOMM,
     name="motorola",
-    words="Thresholds in the older spelling, zones in tenths, a battery dump with accessories.",
+    words="Thresholds in the older format, zones in tenths, a battery dump with accessories.",
     manufacturer="motorola",
     model="moto g power",
     codename="tonga",
@@ -243,7 +243,7 @@ _MOTOROLA = replace(
 _HAL_NOT_READY = replace(
     _MOTOROLA,
     name="hal-not-ready",
-    words="The thermal service is there, its hardware is not: status 0 means nothing.",
+    words="The thermal service exists without hardware: status 0 means nothing.",
     model="moto e20",
     codename="aruba",
     thermal=ThermalForm(ready=False, thresholds="none"),
@@ -273,7 +273,7 @@ _ANDROID9 = replace(
 _EMULATOR = replace(
     _TENSOR,
     name="emulator",
-    words="Never warms, shows no clocks, and a cooling device that always says 100.",
+    words="Never warms up, shows no clocks, and has a cooling device that is always at 100.",
     model="sdk_gphone64",
     codename="emu64x",
     board="goldfish_x86_64",
@@ -288,7 +288,7 @@ _EMULATOR = replace(
     ),
     sensors=(_fixed("test temperature sensor", 3, 30.8),),
     zones=(),
-    cooling=(Cooling(name="test cooling device", kind=2, resting=100),),
+    cooling=(CoolingDevice(name="test cooling device", kind=2, resting=100),),
     thermal=ThermalForm(headroom=True, cached_off_c=0.0),
     cpufreq=False,
     memory_kib=2_020_000,
@@ -313,11 +313,11 @@ PERSONALITIES = {
 
 
 def personality_named(name: str) -> Personality:
-    """Find a personality.
+    """Return a personality by its name.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: No personality has that name.
     """
     if name not in PERSONALITIES:
-        raise UsageError(f"there is no simulated phone {name!r}", f"choose one of {', '.join(PERSONALITIES)}")
+        raise UsageError(f"unknown simulated phone {name!r}", f"choose one of {', '.join(PERSONALITIES)}")
     return PERSONALITIES[name]

@@ -1,6 +1,6 @@
-"""The file system of a simulated phone, as steps that its first process carries out; pure words and data.
+"""Describe the file system of a simulated phone as steps for its first process; pure data.
 
-A step is a word of `onboard/first_process.py`, a path on the phone, and what else the word takes.
+A step is a verb of `onboard/first_process.py`, a path on the phone, and the verb's arguments.
 """
 
 from __future__ import annotations
@@ -8,32 +8,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_devperf.simphone.lent import Lent
+from pytest_devperf.simphone.host_files import HostFiles
 
 Step = Sequence[object]
 
 CONTROL = "/dev/devperf"
-"""Folder in which stub commands ask the simulation, and in which it says how slow work is."""
+"""Folder in which stub commands make requests, and in which the simulation publishes its slowdown."""
 
 APPS = "/data/app"
 """Folder of installed apps."""
 
 CARD = "/storage/emulated/0"
-"""Storage that the user sees; `/sdcard` leads there."""
+"""Storage that the user sees; `/sdcard` is a link to it."""
 
 WRITABLE = ("/data/local/tmp", "/sdcard", CARD)
 """Folders that the shell user may write to."""
 
 PROC = ("cpuinfo", "loadavg", "meminfo", "stat", "uptime", "version")
-"""Files of `/proc` that speak of the machine, and that the phone has of its own."""
+"""Files of `/proc` that describe the machine; the phone has its own."""
 
 PROC_KEPT = ("cgroups", "filesystems", "mounts", "net", "self", "thread-self")
-"""What else of `/proc` the phone's programs see: all of it is the same everywhere, or their own."""
+"""Other entries of `/proc` that the phone's programs see: equal everywhere, or their own."""
 
 DEVICES = ("full", "null", "random", "tty", "urandom", "zero")
 
 SEARCHABLE = 0o111
-"""Mode of folders that the shell may go through and not list."""
+"""Mode of folders that the shell user may enter but not list."""
 
 UNLISTED = 0o311
 """Mode of a folder that nobody lists and the session writes to; the phone sees it read-only."""
@@ -46,34 +46,34 @@ SCRIPTS = {
     "fgrep": 'exec grep -F "$@"\n',
     "which": 'code=0; for name; do command -v -- "$name" || code=1; done; exit $code\n',
 }
-"""Commands that many systems have as scripts, in a form that needs nothing else."""
+"""Commands that many systems have as scripts, in a form without further dependencies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What the first process makes."""
+    """The steps of the first process."""
 
     steps: tuple[Step, ...]
     shown: tuple[tuple[str, int], ...] = ()
-    """Files and folders (with a slash at their end) that the session writes and the phone shows, with their modes."""
+    """Files and folders (ending in a slash) that the session writes and the phone shows, with their modes."""
 
 
-def isolated_layout(lent: Lent, stubs: Mapping[str, str], *, sdk: int) -> Layout:
-    """Lay out a file system that holds nothing of this machine but what is lent.
+def isolated_layout(host_files: HostFiles, stubs: Mapping[str, str], *, sdk: int) -> Layout:
+    """Describe a file system that contains nothing of this machine except the given files.
 
     Args:
-        lent: What is lent.
-        stubs: Name of an Android command -> text of its script; they go before programs that are lent.
-        sdk: Level of Android's interface: `/bin` came with 29.
+        host_files: Programs and libraries of this machine.
+        stubs: Android command -> text of its script; stubs take precedence over programs.
+        sdk: API level: `/bin` exists since 29.
     """
     proc = [f"proc/{name}" for name in PROC]
     return Layout(
         steps=(
-            *_system(lent, stubs, sdk),
-            *(("link", path, target) for path, target in lent.links.items()),
-            *(("lend", path, file) for path, file in (*lent.libraries.items(), *lent.runtime.items())),
-            *(("lend", path, path) for path in (lent.locale,) if path is not None),
-            *(("memory", path, 0o555, True) for path in lent.hidden),
+            *_system(host_files, stubs, sdk),
+            *(("link", path, target) for path, target in host_files.links.items()),
+            *(("bind", path, file) for path, file in (*host_files.libraries.items(), *host_files.runtime.items())),
+            *(("bind", path, path) for path in (host_files.locale,) if path is not None),
+            *(("memory", path, 0o555, True) for path in host_files.hidden),
             *_devices(),
             ("memory", "/data", SEARCHABLE, True),
             ("folder", "/data/local", SEARCHABLE),
@@ -93,11 +93,11 @@ def isolated_layout(lent: Lent, stubs: Mapping[str, str], *, sdk: int) -> Layout
 
 
 def translated_layout(tools: Mapping[str, str], stubs: Mapping[str, str]) -> Layout:
-    """Lay out a folder of this machine that paths are translated to.
+    """Describe a folder of this machine that paths are translated to.
 
     Args:
-        tools: Name of a command -> program of this machine.
-        stubs: As for a phone that is isolated.
+        tools: Command -> program of this machine.
+        stubs: As for an isolated phone.
     """
     return Layout(
         steps=(
@@ -112,19 +112,19 @@ def translated_layout(tools: Mapping[str, str], stubs: Mapping[str, str]) -> Lay
 _FOLDERS = ("/mnt", "/odm", "/product", "/vendor/lib64", "/system/lib64")
 
 
-def _system(lent: Lent, stubs: Mapping[str, str], sdk: int) -> Iterator[Step]:
-    """Lay out what is the same on every phone of a family."""
+def _system(host_files: HostFiles, stubs: Mapping[str, str], sdk: int) -> Iterator[Step]:
+    """Describe the parts that are the same on every phone of a family."""
     for path in _FOLDERS:
         yield ("folder", path, 0o755)
     for name, text in {**{name: f"#!/system/bin/sh\n{text}" for name, text in SCRIPTS.items()}, **stubs}.items():
         yield ("file", f"/system/bin/{name}", text, 0o755)
-    for name, file in lent.programs.items():
+    for name, file in host_files.programs.items():
         if name not in stubs and name not in SCRIPTS:
-            yield ("lend", f"/system/bin/{name}", file)
+            yield ("bind", f"/system/bin/{name}", file)
     yield ("file", "/system/etc/hosts", HOSTS, 0o644)
     yield ("link", "/etc", "system/etc")
     yield ("link", "/sdcard", CARD.lstrip("/"))
-    if sdk >= 29:  # noqa: PLR2004 - Android 10 brought it
+    if sdk >= 29:  # noqa: PLR2004 - added by Android 10
         yield ("link", "/bin", "system/bin")
 
 

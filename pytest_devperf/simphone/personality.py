@@ -1,4 +1,4 @@
-"""What kind of phone it is: the facts in which families differ, as data."""
+"""Personalities: the facts in which families of phones differ, as data."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pytest_devperf.simphone.physics import Body, State
 Source = Literal["die", "skin", "battery", "air", "fixed"]
 
 FEATURES = ("shell_v2", "cmd", "stat_v2", "ls_v2", "fixed_push_mkdir", "sendrecv_v2")
-"""What the daemon advertises: all that it really does. A promise it cannot keep (`delayed_ack`, compressed
-transfers, `abb_exec`) would close streams or spoil files without a word."""
+"""Features that the daemon advertises: only those that it implements. Advertising others (`delayed_ack`, compressed
+transfers, `abb_exec`) would close streams or damage files without an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,15 +21,15 @@ class Sensor:
 
     name: str
     kind: int
-    """`mType` as this family numbers it."""
+    """`mType` in this family's numbering."""
     source: Source = "fixed"
     offset: float = 0.0
-    """Added to the source; the whole value of a `fixed` one."""
+    """Added to the source; the complete value of a `fixed` sensor."""
     share: float = 0.0
-    """Part of the die's excess over the skin that is added to the source."""
+    """Share of the temperature difference between die and skin that is added to the source."""
 
     def value(self, state: State, ambient_c: float) -> float:
-        """What it reads now."""
+        """Return its current reading."""
         base = {
             "die": state.die_c,
             "skin": state.skin_c,
@@ -46,24 +46,24 @@ class Zone:
 
     sensor: Sensor
     scale: int = 1000
-    """Units per degree: 1000, 10 or 1; all three occur within one phone."""
+    """Units per degree: 1000, 10 or 1; one phone may use all three."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cooling:
+class CoolingDevice:
     """One cooling device."""
 
     name: str
     kind: int
     steps: int = 0
-    """Its highest value, reached at status 6; 0 for one that never moves."""
+    """Its highest value, reached at status 6; 0 if it never changes."""
     resting: int = 0
-    """Its value while nothing throttles."""
+    """Its value without throttling."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThermalForm:
-    """How the thermal service prints itself."""
+    """Output format of the thermal service."""
 
     connection: str = "ThermalHAL AIDL 1  connected: yes"
     """The line under `HAL connection:`."""
@@ -74,12 +74,12 @@ class ThermalForm:
     thresholds: Literal["none", "aidl", "hidl"] = "aidl"
     headroom: bool = False
     cached_off_c: float = 12.0
-    """How far the cached temperatures are off the current ones."""
+    """Difference between the cached and the current temperatures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatteryForm:
-    """How the battery service prints itself."""
+    """Output format of the battery service."""
 
     indent: str = "  "
     newline: str = "\n"
@@ -94,7 +94,7 @@ class Personality:
 
     name: str
     words: str
-    """What is particular about it, in one sentence."""
+    """Its distinguishing features, in one sentence."""
     manufacturer: str
     model: str
     codename: str
@@ -107,7 +107,7 @@ class Personality:
     body: Body
     sensors: tuple[Sensor, ...] = ()
     zones: tuple[Zone, ...] = ()
-    cooling: tuple[Cooling, ...] = ()
+    cooling: tuple[CoolingDevice, ...] = ()
     thermal: ThermalForm | None = ThermalForm()
     """None: the phone has no thermal service."""
     battery: BatteryForm = BatteryForm()
@@ -115,7 +115,7 @@ class Personality:
     cpufreq: bool = True
     """Whether its kernel shows clocks."""
     fixed_performance: bool = True
-    """Whether `cmd power` knows the command at all."""
+    """Whether `cmd power` supports the command."""
     governor: str = "schedutil"
     memory_kib: int = 7_800_000
     storage_kib: int = 112_000_000
@@ -123,12 +123,12 @@ class Personality:
 
     @property
     def fingerprint(self) -> str:
-        """The build's full name, in the usual spelling."""
+        """The build's full name, in the usual format."""
         maker = self.manufacturer.lower()
         return f"{maker}/{self.codename}/{self.codename}:{self.release}/{self.build}/1:user/release-keys"
 
 
 def host_abi() -> str:
-    """The ABI of the programs that really run here: this machine's own, in Android's spelling."""
+    """Return the ABI of programs that really run here: this machine's, by Android's name."""
     machine = platform.machine().lower()
     return {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64-v8a", "arm64": "arm64-v8a"}.get(machine, machine)

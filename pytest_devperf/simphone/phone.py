@@ -1,4 +1,4 @@
-"""One simulated phone behind a genuine adb server, as tests and the target `sim` hold it."""
+"""A simulated phone behind a genuine adb server, for tests and the target `sim`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.simphone.family import personality_named
 from pytest_devperf.simphone.isolated import IsolatedSandbox
-from pytest_devperf.simphone.life import Life
 from pytest_devperf.simphone.mishap import NONE, mishap_named
 from pytest_devperf.simphone.personality import Personality
 from pytest_devperf.simphone.physics import State
 from pytest_devperf.simphone.sandbox import Sandbox
 from pytest_devperf.simphone.server import AdbServer
 from pytest_devperf.simphone.services import Services
+from pytest_devperf.simphone.simulation import Simulation
 from pytest_devperf.simphone.system import NotIsolatedError
 from pytest_devperf.simphone.translated import TranslatedSandbox
 
@@ -33,14 +33,14 @@ START_S = 10.0
 
 @final
 class SimPhone:
-    """A phone that is switched on: it listens, and its state can be looked at and changed.
+    """A simulated phone that is switched on: it listens, and its state can be read and changed.
 
     Args:
         personality: Name of its family.
-        mishap: Name of what goes wrong; None for nothing.
+        mishap: Name of what goes wrong; None: nothing.
         speed: Seconds that pass on it per real second.
-        unit: Which one of its family: another unit has another serial number.
-        isolate: Whether it is given a file system of its own where this machine allows that.
+        unit: Number of the unit within its family: each has another serial number.
+        isolate: Whether it gets its own file system, if this machine allows it.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class SimPhone:
         unit: int = 1,
         isolate: bool = True,
     ) -> None:
-        self.life = Life(personality_named(personality), mishap_named(mishap), speed)
+        self.simulation = Simulation(personality_named(personality), mishap_named(mishap), speed)
         self.own_serial = "SIM" + hashlib.sha256(f"{personality}/{unit}".encode()).hexdigest()[:9].upper()
-        """What `ro.serialno` says."""
-        self.clock = SimClock(self.life)
-        """A clock whose sleep lets the time pass on this phone instead; one for all who ask."""
+        """The value of `ro.serialno`."""
+        self.clock = SimClock(self.simulation)
+        """A clock whose sleep makes time pass on this phone instead; shared by all users."""
         self.server_port = 0
-        """Port of the adb server that knows it; 0 while there is none."""
+        """Port of the adb server that it is connected to; 0: none."""
         self._isolate = isolate
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._live, name=f"simulated phone {personality}", daemon=True)
@@ -68,7 +68,7 @@ class SimPhone:
     def __enter__(self) -> SimPhone:
         """Switch it on."""
         self._sandbox = _make_sandbox(self.personality.sdk, isolate=self._isolate)
-        self._services = Services(self.life, self._sandbox, self.own_serial)
+        self._services = Services(self.simulation, self._sandbox, self.own_serial)
         self._thread.start()
         try:
             self._started.result(START_S)
@@ -78,7 +78,7 @@ class SimPhone:
         return self
 
     def __exit__(self, *_about: object) -> None:
-        """Switch it off, and take everything away."""
+        """Switch it off, and delete its files."""
         if self._ending is not None:
             self._loop.call_soon_threadsafe(self._ending.set)
         self._thread.join()
@@ -86,28 +86,28 @@ class SimPhone:
 
     @property
     def personality(self) -> Personality:
-        """The family it belongs to."""
-        return self.life.person
+        """Its family."""
+        return self.simulation.person
 
     @property
     def port(self) -> int:
-        """Where it listens, on this machine's loopback."""
+        """The port on which it listens, on this machine's loopback."""
         return self._services.daemon.port
 
     @property
     def address(self) -> str:
-        """Where it listens, as `adb connect` wants it."""
+        """The address for `adb connect`."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def serial(self) -> str:
-        """What the adb server calls it."""
+        """The name that the adb server gives it."""
         return self.address
 
     @property
     def state(self) -> State:
-        """How it is now."""
-        return self.life.look()
+        """Its current state."""
+        return self.simulation.look()
 
     @property
     def barrier(self) -> str | None:
@@ -116,66 +116,66 @@ class SimPhone:
 
     @property
     def warning(self) -> str | None:
-        """What a user has to know about a phone that is not isolated; None for one that is."""
+        """A warning about a phone that is not isolated; None if it is."""
         if self.barrier is None:
             return None
         return (
             f"the simulated phone is not isolated ({self.barrier}): its programs see this machine's files, "
-            "so what a test forgot to push may be found here and is missing on a phone"
+            "so a file that a test forgot to push may exist here but not on a phone"
         )
 
     @property
     def commands_run(self) -> int:
-        """Shell commands that it has begun."""
+        """Number of shell commands started on it."""
         return self._services.commands_run
 
     def advance(self, seconds: float, load_cores: float = 0.0) -> State:
-        """Let time pass on it at once, under a load of so many cores."""
-        return self.life.advance(seconds, load_cores)
+        """Let time pass on it at once, with this many busy cores."""
+        return self.simulation.advance(seconds, load_cores)
 
     def change(self, **fields: Any) -> State:
         """Change fields of its state, such as `skin_c=48.0`, `plugged=False` or `screen_on=False`."""
-        return self.life.change(**fields)
+        return self.simulation.change(**fields)
 
     def slow_down(self, factor: float) -> None:
-        """Make all work on it take this many times as long: a regression to be found."""
-        self.life.slow_down(factor)
+        """Make all work on it take this many times as long: a regression to detect."""
+        self.simulation.slow_down(factor)
 
-    def mend(self) -> None:
-        """End its mishap: what went wrong so far stays as it is, nothing more goes wrong."""
-        self.life.mishap = self._services.daemon.mishap = NONE
+    def end_mishap(self) -> None:
+        """End its mishap: damage already done remains, but nothing else goes wrong."""
+        self.simulation.mishap = self._services.daemon.mishap = NONE
 
     def install_app(
         self, app: str, program: Sequence[str | os.PathLike[str]], *, files: Sequence[str | os.PathLike[str]] = ()
     ) -> None:
         """Install an app: from now on `am start` runs a program.
 
-        The program is copied to the phone with the files among its arguments. `sys.executable` stands for a Python
-        that the phone has for apps, with the standard library alone.
+        The program is copied to the phone together with the files among its arguments. `sys.executable` represents a
+        Python for apps on the phone, with only the standard library.
 
         Args:
             app: Its package name, `com.example.bench`.
-            program: The program and its arguments. Extras given to `am start` are in its environment, and what
-                it prints goes to the phone's log.
-            files: Further files and folders of this machine; they lie beside the program.
+            program: The program and its arguments. The extras of `am start` are in its environment, and its
+                output goes to the phone's log.
+            files: Further files and folders of this machine, copied to the program's folder.
         """
         self._services.apps.install(app, [os.fspath(word) for word in program], [Path(file) for file in files])
 
     @property
     def log(self) -> tuple[str, ...]:
-        """Lines of its log, what apps printed among them: `I com.example.bench: text`."""
+        """Lines of its log, including output of apps: `I com.example.bench: text`."""
         return self._services.apps.log
 
     def leave(self, seconds: float | None = None) -> None:
-        """Drop its link, for some seconds or for good."""
+        """Drop its connection, for some seconds or permanently."""
         asyncio.run_coroutine_threadsafe(self._services.daemon.go_away(seconds), self._loop).result()
 
     def _live(self) -> None:
-        """Run the daemon; the thread's whole life."""
+        """Run the daemon until the phone is switched off."""
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_until_complete(self._run())
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
             if not self._started.done():
                 self._started.set_exception(error)
         finally:
@@ -193,24 +193,24 @@ class SimPhone:
 
 
 class SimClock:
-    """The session's clock where the device is simulated: waiting costs no real time.
+    """The session's clock if the device is simulated: waiting takes no real time.
 
-    Time between two readings is real time, so that what is measured is measured; a sleep makes both this
-    clock and the phone jump.
+    The time between two readings is real, so that measurements are valid; a sleep advances both this
+    clock and the phone.
     """
 
-    def __init__(self, life: Life) -> None:
-        self._life = life
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
         self._jumped_ns = 0
 
     def now_ns(self) -> int:
-        """Read it."""
+        """Read the clock."""
         return time.perf_counter_ns() + self._jumped_ns
 
     def sleep(self, seconds: float) -> None:
         """Let the time pass at once."""
         self._jumped_ns += round(max(0.0, seconds) * NS_PER_S)
-        self._life.advance(seconds)
+        self._simulation.advance(seconds)
 
 
 @contextmanager
@@ -227,14 +227,14 @@ def simulated_phone(
 
     Args:
         personality: Name of its family.
-        mishap: Name of what goes wrong; None for nothing.
+        mishap: Name of what goes wrong; None: nothing.
         speed: Seconds that pass on it per real second.
-        unit: Which one of its family.
-        isolate: Whether it is given a file system of its own where this machine allows that.
-        server: An adb server that runs already; None starts one for this phone alone.
+        unit: Number of the unit within its family.
+        isolate: Whether it gets its own file system, if this machine allows it.
+        server: A running adb server; None starts one for this phone.
 
     Raises:
-        UsageError: No such personality or mishap, or there is no adb.
+        UsageError: The personality or mishap is unknown, or adb is not installed.
         TargetError: adb did not start or did not connect.
     """
     with ExitStack() as stack:
@@ -243,7 +243,7 @@ def simulated_phone(
         )
         adb = server if server is not None else stack.enter_context(AdbServer())
         said = adb.connect(phone.address)
-        if "connected to" not in said and not phone.life.mishap.unauthorized:
+        if "connected to" not in said and not phone.simulation.mishap.unauthorized:
             raise TargetError(f"adb did not connect to the simulated phone {personality}", said.strip())
         stack.callback(adb.disconnect, phone.address)
         phone.server_port = adb.port
@@ -251,8 +251,8 @@ def simulated_phone(
 
 
 def _make_sandbox(sdk: int, *, isolate: bool) -> Sandbox:
-    """Give a phone a file system: its own if that is wanted and this machine allows it."""
-    barrier = "isolation was not asked for"
+    """Return a file system for a phone: its own if requested and allowed on this machine."""
+    barrier = "isolation was not requested"
     if isolate:
         try:
             return IsolatedSandbox(sdk)
@@ -262,14 +262,14 @@ def _make_sandbox(sdk: int, *, isolate: bool) -> Sandbox:
 
 
 def parse_spec(spec: str) -> tuple[str, str | None]:
-    """Read what follows `sim`: `sim`, `sim:motorola`, `sim:motorola:disk-full` -> personality and mishap.
+    """Parse a target: `sim`, `sim:motorola`, `sim:motorola:disk-full` -> personality and mishap.
 
     Raises:
-        UsageError: It names none that there is.
+        UsageError: It names an unknown one.
     """
     word, *names = spec.split(":")
     if word != "sim" or len(names) > 2:  # noqa: PLR2004 - personality and mishap
-        raise UsageError(f"{spec!r} is no simulated phone", "write sim, sim:PERSONALITY or sim:PERSONALITY:MISHAP")
+        raise UsageError(f"{spec!r} is not a simulated phone", "write sim, sim:PERSONALITY or sim:PERSONALITY:MISHAP")
     personality = names[0] if names and names[0] else "pixel-tensor"
     mishap = names[1] if len(names) > 1 else None
     personality_named(personality)

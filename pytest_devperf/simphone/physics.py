@@ -1,8 +1,8 @@
-"""How a phone warms, throttles and drains: arithmetic over time, and nothing else.
+"""Compute how a phone warms up, throttles and discharges: pure arithmetic over time.
 
 Three bodies exchange heat: the die (seconds), the skin (minutes) and the battery (minutes, and read only
-now and then). Power follows load and clock, the skin's thresholds give the thermal status, and the status
-caps the clock. Every function takes a state and hands out the next one.
+occasionally). Power depends on load and clock, the skin's thresholds determine the thermal status, and the status
+caps the clock. Every function takes a state and returns the next one.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 STEP_S = 0.5
-"""Longest step of integration: a tenth of the fastest body's time constant, so that Euler stays stable."""
+"""Longest integration step: a tenth of the smallest time constant, so that Euler's method stays stable."""
 
 POWER_EXPONENT = 2.2
-"""Power over clock: between 2 and 3 on real cores, since voltage falls with the clock but not to nothing."""
+"""Exponent of power over clock: between 2 and 3 on real cores, since the voltage drops with the clock."""
 
 HYSTERESIS_C = 1.0
-"""A thermal status falls only this far below its threshold; real thermal configurations use 1 to 2 °C."""
+"""Temperature below a threshold at which the status drops again; real thermal configurations use 1 to 2 °C."""
 
 SEVERITIES = 7
 """Thermal statuses run from 0 (none) to 6 (shutdown)."""
@@ -29,38 +29,38 @@ class Cluster:
     """One frequency policy and its cores."""
 
     cpus: tuple[int, ...]
-    """Its cores; the first one names the policy."""
+    """Its cores; the first one is the name of the policy."""
     steps_khz: tuple[int, ...]
-    """Clocks it can run at, rising."""
+    """Available clocks, ascending."""
     pinned_khz: int
     """Its cap in fixed-performance mode."""
     watts: float
     """Power of one core at the highest clock."""
     idle_cap_khz: int | None = None
-    """A vendor's own cap while nothing asks for more; None for none."""
+    """The vendor's own cap while idle; None: no cap."""
 
     @property
     def policy(self) -> str:
-        """The folder's name."""
+        """Name of the folder."""
         return f"policy{self.cpus[0]}"
 
     def cap_khz(self, fraction: float) -> int:
-        """The highest step that is within a fraction of the highest clock."""
+        """Return the highest step within a fraction of the highest clock."""
         allowed = [step for step in self.steps_khz if step <= self.steps_khz[-1] * fraction + 1]
         return allowed[-1] if allowed else self.steps_khz[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """What a phone is made of, as far as heat is concerned."""
+    """The thermal properties of a phone."""
 
     clusters: tuple[Cluster, ...]
     skin_limits_c: tuple[float, ...] = (37.0, 39.5, 42.0, 45.0, 48.0, 52.0)
-    """Skin temperature from which status 1, 2, … 6 holds."""
+    """Skin temperatures from which status 1, 2, … 6 applies."""
     caps: tuple[float, ...] = (1.0, 0.92, 0.78, 0.62, 0.45, 0.35, 0.3)
-    """Share of the highest clock that each status allows."""
+    """Share of the highest clock allowed at each status."""
     silent_cap_c: float | None = None
-    """Skin temperature from which the clock is capped without a status; None for never."""
+    """Skin temperature from which the clock is capped without a status; None: never."""
     ambient_c: float = 23.0
     die_j_per_k: float = 3.0
     """Heat capacity of the die and its package."""
@@ -73,14 +73,14 @@ class Body:
     battery_to_air_w_per_k: float = 0.11
     idle_watts: float = 0.35
     charging_watts: float = 0.5
-    """Heat that charging leaves in the battery."""
+    """Heat that charging generates in the battery."""
     battery_refresh_s: float = 20.0
-    """How often the battery's temperature is read anew."""
+    """Interval between readings of the battery's temperature."""
     battery_wh: float = 17.0
 
     @property
     def cores(self) -> int:
-        """How many cores there are."""
+        """Number of cores."""
         return sum(len(cluster.cpus) for cluster in self.clusters)
 
 
@@ -94,43 +94,43 @@ class State:
     skin_c: float = 27.5
     battery_c: float = 27.0
     shown_battery_c: float = 27.0
-    """The battery's temperature when it was last read."""
+    """The battery's temperature at its last reading."""
     shown_at_s: float = 0.0
     level_percent: float = 82.0
     plugged: bool = True
-    """Whether the cable gives power."""
+    """Whether the cable supplies power."""
     status: int = 0
     """Thermal status, 0 to 6."""
     load_cores: float = 0.0
-    """Cores' worth of work done in the last step, of all cores."""
+    """Number of busy cores in the last step."""
     busy_s: float = 0.0
-    """Core-seconds of work done so far."""
+    """Core-seconds of work so far."""
     pinned: bool = False
-    """Whether fixed-performance mode holds the clocks."""
+    """Whether fixed-performance mode pins the clocks."""
     pinned_until_s: float | None = None
-    """When that mode ends by itself; None for never."""
+    """When that mode ends by itself; None: never."""
     vendor_cap: float | None = None
-    """Share of the highest clock that the vendor allows for reasons of its own; None for all of it."""
+    """Share of the highest clock that the vendor allows for its own reasons; None: all."""
     screen_on: bool = True
     battery_saver: bool = False
     status_override: int | None = None
-    """A thermal status set by hand; it is what the phone tells, the heat goes on as it does."""
+    """An overridden thermal status; the phone reports it, but the heat is unaffected."""
     updates_stopped: bool = False
-    """Whether the battery's readings were set by hand."""
+    """Whether the battery's readings are overridden."""
     faked_battery_c: float | None = None
-    """The battery temperature set by hand; None for the last one read."""
+    """The overridden battery temperature; None: the last reading."""
     settings: dict[str, str] = field(default_factory=dict)
-    """What was written by `settings put`, `namespace/key` -> value. Replaced, never changed in place."""
+    """Values set by `settings put`, `namespace/key` -> value. Replaced, never changed in place."""
 
 
 def advance(state: State, body: Body, seconds: float, load_cores: float) -> State:
-    """Let time go by under a constant load.
+    """Let time pass with a constant load.
 
     Args:
         state: The phone before.
-        body: What it is made of.
+        body: Its thermal properties.
         seconds: Time that passes, 0 or more.
-        load_cores: Cores' worth of work, 0 to the number of cores; biggest cores are used first.
+        load_cores: Number of busy cores, biggest cores first.
     """
     left = max(0.0, seconds)
     while left > 0.0:
@@ -172,7 +172,7 @@ def _step(state: State, body: Body, step_s: float, load_cores: float) -> State:
 
 
 def power_w(state: State, body: Body, load_cores: float) -> float:
-    """Power that the die turns into heat; the biggest cores take the load first."""
+    """Return the power that the die turns into heat; the biggest cores take the load first."""
     watts, left = body.idle_watts, load_cores
     for cluster, cap_khz in reversed(tuple(zip(body.clusters, caps_khz(state, body), strict=True))):
         cores = min(left, float(len(cluster.cpus)))
@@ -182,7 +182,7 @@ def power_w(state: State, body: Body, load_cores: float) -> float:
 
 
 def caps_khz(state: State, body: Body) -> tuple[int, ...]:
-    """What `scaling_max_freq` says, one number per cluster: the lowest of all caps that hold."""
+    """Return the value of `scaling_max_freq` per cluster: the lowest of all active caps."""
     fraction = body.caps[state.status]
     if body.silent_cap_c is not None and state.skin_c >= body.silent_cap_c:
         fraction = min(fraction, body.caps[2])
@@ -200,7 +200,7 @@ def caps_khz(state: State, body: Body) -> tuple[int, ...]:
 
 
 def clocks_khz(state: State, body: Body) -> tuple[int, ...]:
-    """What `scaling_cur_freq` says: the lowest step when idle, the cap under load; a pinned clock stays."""
+    """Return `scaling_cur_freq` per cluster: the lowest step if idle, else the cap, or the pinned clock."""
     clocks, left = [], state.load_cores
     for cluster, cap_khz in reversed(tuple(zip(body.clusters, caps_khz(state, body), strict=True))):
         share = min(1.0, left / len(cluster.cpus))
@@ -212,12 +212,12 @@ def clocks_khz(state: State, body: Body) -> tuple[int, ...]:
 
 
 def slowdown(state: State, body: Body, cpus: frozenset[int] | None = None) -> float:
-    """How much longer work takes than at the biggest core's highest clock, 1 or more.
+    """Return how many times as long work takes, compared to the biggest core's highest clock, 1 or more.
 
     Args:
         state: The phone now; its idle cap is lifted as soon as work begins.
-        body: What it is made of.
-        cpus: Cores the work may run on; None for all. The fastest of them counts.
+        body: Its thermal properties.
+        cpus: Cores that the work may run on; None: all. The fastest one counts.
     """
     working = replace(state, load_cores=max(1.0, state.load_cores))
     speeds = [
@@ -226,19 +226,19 @@ def slowdown(state: State, body: Body, cpus: frozenset[int] | None = None) -> fl
         if cpus is None or cpus & frozenset(cluster.cpus)
     ]
     best = max(cluster.steps_khz[-1] * cluster.watts**0.5 for cluster in body.clusters)
-    # A bigger core does more per cycle and takes more power for it; the root of the power is a fair share.
+    # A bigger core does more per cycle and draws more power for it; the square root of the power is a fair estimate.
     return best / max(speeds) if speeds else 1.0
 
 
 def _status(before: int, skin_c: float, body: Body) -> int:
-    """Raise the status at its threshold, lower it only when the skin is clearly below."""
+    """Raise the status at its threshold, and lower it only if the skin is clearly below."""
     reached = sum(skin_c >= limit for limit in body.skin_limits_c)
     kept = sum(skin_c >= limit - HYSTERESIS_C for limit in body.skin_limits_c)
     return max(reached, min(before, kept))
 
 
 def _level(state: State, body: Body, watts: float, step_s: float) -> float:
-    """Charge or drain; a full phone on the cable stays full."""
-    charge_w = 5.0 if state.plugged else 0.0  # a computer's port gives about 5 W
+    """Charge or discharge; a full phone on the cable stays full."""
+    charge_w = 5.0 if state.plugged else 0.0  # a computer's port supplies about 5 W
     gained_wh = (charge_w - watts) * step_s / 3600.0
     return min(FULL_PERCENT, max(1.0, state.level_percent + FULL_PERCENT * gained_wh / body.battery_wh))

@@ -1,7 +1,7 @@
-"""The `reverse:` and `tcp:` services: ports of the phone towards the computer, and the other way.
+"""The `reverse:` and `tcp:` services: ports of the phone forwarded to the computer, and vice versa.
 
-A phone that is isolated has a loopback of its own. One that is not shares that of the machine it runs on: a reverse
-from the port on which the computer's own server already listens needs no listener there, whoever connects reaches it.
+An isolated phone has its own loopback. A phone that is not isolated shares that of this machine: a reverse
+from a port on which the computer's own server already listens needs no listener: clients reach the server directly.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ import errno
 import socket
 from collections.abc import Awaitable, Callable
 
-from pytest_devperf.simphone.daemon import Link, Stream, StreamClosedError
+from pytest_devperf.simphone.daemon import AdbConnection, AdbStream, StreamClosedError
 
 READ_BYTES = 32 * 1024
 
 SocketMaker = Callable[[], Awaitable[socket.socket]]
-"""Makes a TCP socket in the phone's network."""
+"""Creates a TCP socket in the phone's network."""
 
 
 class Reverses:
-    """The reverses of one phone; they end with the link that ordered them."""
+    """The reverses of one phone; they end with the connection that created them."""
 
     def __init__(self, make_socket: SocketMaker) -> None:
         self._make_socket = make_socket
-        self._rules: dict[str, tuple[Link, str, asyncio.Server | None]] = {}
+        self._rules: dict[str, tuple[AdbConnection, str, asyncio.Server | None]] = {}
         self._carrying: set[asyncio.Task[None]] = set()
 
-    async def serve(self, stream: Stream, order: str) -> None:
-        """Carry out one order: `forward:`, `killforward:`, `killforward-all` or `list-forward`."""
+    async def serve(self, stream: AdbStream, order: str) -> None:
+        """Carry out one command: `forward:`, `killforward:`, `killforward-all` or `list-forward`."""
         verb, _, rest = order.partition(":")
         self._forget_lost()
         if verb == "forward":
@@ -48,14 +48,14 @@ class Reverses:
         await stream.write(reply)
 
     async def close(self) -> None:
-        """Stop listening everywhere, and end the connections that are open."""
+        """Stop listening everywhere, and close the open connections."""
         for rule in tuple(self._rules):
             self._kill(rule)
         for task in tuple(self._carrying):
             task.cancel()
         await asyncio.gather(*self._carrying, return_exceptions=True)
 
-    async def _forward(self, link: Link, rest: str) -> bytes:
+    async def _forward(self, link: AdbConnection, rest: str) -> bytes:
         phone, _, computer = rest.removeprefix("norebind:").partition(";")
         kind, _, number = phone.partition(":")
         if kind != "tcp" or not number.isdigit() or not computer:
@@ -93,15 +93,15 @@ class Reverses:
 
 
 class _Connector:
-    """Carries every connection to a port of the phone over to the computer."""
+    """Forwards every connection to a port of the phone to the computer."""
 
-    def __init__(self, link: Link, computer: str, carrying: set[asyncio.Task[None]]) -> None:
+    def __init__(self, link: AdbConnection, computer: str, carrying: set[asyncio.Task[None]]) -> None:
         self._link = link
         self._computer = computer
         self._carrying = carrying
 
     def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carry one connection, as a task that the phone ends when it is switched off."""
+        """Forward one connection in a task, which ends when the phone is switched off."""
         task = asyncio.ensure_future(self._carry(reader, writer))
         self._carrying.add(task)
         task.add_done_callback(self._carrying.discard)
@@ -118,8 +118,8 @@ class _Connector:
         await carry(stream, reader, writer)
 
 
-async def serve_tcp(stream: Stream, port: int, make_socket: SocketMaker) -> None:
-    """Connect to a port of the phone, as `adb forward` asks."""
+async def serve_tcp(stream: AdbStream, port: int, make_socket: SocketMaker) -> None:
+    """Connect to a port of the phone, for `adb forward`."""
     connection = await make_socket()
     try:
         connection.settimeout(0)
@@ -131,19 +131,19 @@ async def serve_tcp(stream: Stream, port: int, make_socket: SocketMaker) -> None
 
 
 async def carry(
-    stream: Stream,
+    stream: AdbStream,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     *,
     passed: Callable[[int], None] = lambda _bytes: None,
 ) -> None:
-    """Pass bytes both ways until either side ends.
+    """Copy bytes in both directions until either side ends.
 
     Args:
         stream: The computer's side.
-        reader: What comes from the phone's side.
-        writer: What goes there.
-        passed: Told how many bytes go to the phone.
+        reader: Data from the phone's side.
+        writer: Data to the phone's side.
+        passed: Called with the number of bytes sent to the phone.
     """
 
     async def upwards() -> None:

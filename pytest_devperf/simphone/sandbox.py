@@ -1,4 +1,4 @@
-"""The file system of a simulated phone as the session sees it: what is shown there, and how commands get there."""
+"""The file system of a simulated phone from the session's view: published files, and paths of commands."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pytest_devperf.simphone.host_files import is_interpreter
 from pytest_devperf.simphone.layout import APPS, CONTROL
-from pytest_devperf.simphone.lent import is_interpreter
 from pytest_devperf.simphone.system import System
-from pytest_devperf.simphone.translate import Back
+from pytest_devperf.simphone.translate import OutputTranslator
 
 SHELL_FOLDER = "/data/local/tmp"
 
 
 class Sandbox(ABC):
-    """One phone's files, and the system that runs its programs.
+    """The files of one phone, and the system that runs its programs.
 
     Args:
-        system: The phone, booted.
-        shown: Folder of this machine below which the phone's `sys` and `proc` are shown.
-        control: Folder in which stub commands ask.
+        system: The booted phone.
+        shown: Folder of this machine that contains the phone's `sys` and `proc`.
+        control: Folder for the requests of stub commands.
         data: The phone's `/data/local/tmp`.
         apps: The phone's `/data/app`.
     """
@@ -31,7 +31,7 @@ class Sandbox(ABC):
     barrier: str | None = None
     """Why it sees this machine's files; None if it does not."""
     has_locale = True
-    """Whether it has the one locale that Android's C library knows, C.UTF-8."""
+    """Whether it has C.UTF-8, the only locale of Android's C library."""
 
     def __init__(self, system: System, *, shown: Path, control: Path, data: Path, apps: Path) -> None:
         self.system = system
@@ -44,27 +44,27 @@ class Sandbox(ABC):
 
     @abstractmethod
     def place(self, path: str) -> str:
-        """Give a path of the phone as its programs have to be given it."""
+        """Convert a path of the phone for its programs."""
 
     @abstractmethod
     def shell_words(self, text: str) -> list[str]:
-        """Give the program and the arguments that carry out shell text."""
+        """Return the program and arguments that run a shell command."""
 
     @abstractmethod
     def inward(self, data: bytes) -> bytes:
-        """Translate commands that come for a shell's standard input."""
+        """Translate commands for a shell's standard input."""
 
     @abstractmethod
-    def outward(self) -> Back | None:
-        """Make what translates a program's output back; None if nothing has to be."""
+    def outward(self) -> OutputTranslator | None:
+        """Create a translator for a program's output; None if nothing has to be translated."""
 
     @property
     @abstractmethod
     def interpreter(self) -> tuple[str, Mapping[str, str]]:
-        """The Python that apps run with, and what it needs in its environment."""
+        """The Python that runs apps, and the variables that it needs."""
 
     def environment(self) -> dict[str, str]:
-        """Give what a command on the phone finds in its environment, nothing of this machine's."""
+        """Return the environment of commands on the phone, without that of this machine."""
         return {
             "PATH": f"{self.place('/system/bin')}:{self.place('/vendor/bin')}",
             "HOME": self.place("/"),
@@ -83,30 +83,30 @@ class Sandbox(ABC):
         }
 
     def control_path(self, name: str) -> str:
-        """Give the path of a file in the control folder as the phone's programs see it."""
+        """Return the path of a file in the control folder, as the phone's programs see it."""
         return f"{CONTROL}/{name}"
 
     def reply_folder(self, path: str) -> Path:
-        """Find the folder in which a stub command waits for its answer."""
+        """Return the folder in which a stub command waits for its response."""
         return self.control / path.rpartition("/")[2]
 
     def show(self, files: Mapping[str, str], *, anew: bool = False) -> None:
-        """Write files that the phone shows; each is replaced as a whole, so no reader sees half a number.
+        """Write files that the phone shows; each is replaced at once, so that no reader sees half a number.
 
         Args:
             files: Path below the phone's root -> text.
-            anew: Write a file again if a command has written over it.
+            anew: Whether to write a file again if a command has overwritten it.
         """
         for name, text in files.items():
             where = self._shown_below / name
             shown, written = self._shown.get(name, ("", None))
             if shown != text or (anew and self.barrier is not None and _written(where) != written):
-                # A file of /proc is mounted by itself: a new one in its place would not be seen.
+                # A file of /proc is a mount of its own: a new file in its place would not be visible.
                 (_overwrite if self.barrier is None and name.startswith("proc/") else self.put)(where, text)
                 self._shown[name] = (text, _written(where))
 
     def put(self, where: Path, text: str) -> None:
-        """Replace one file as a whole."""
+        """Replace one file at once."""
         where.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.control / "fresh"
         fresh.write_text(text, encoding="utf-8")
@@ -114,19 +114,19 @@ class Sandbox(ABC):
         fresh.replace(where)
 
     def leave(self, path: str, text: str) -> None:
-        """Write a file below the shell user's own folder, as a session might have left it."""
+        """Write a file into the shell user's folder, as an earlier session might have left it."""
         where = self._data / path.removeprefix(SHELL_FOLDER).lstrip("/")
         where.parent.mkdir(parents=True, exist_ok=True)
         where.write_text(text, encoding="utf-8")
 
     def install(self, app: str, program: Sequence[str], files: Sequence[Path]) -> list[str]:
-        """Bring an app's files to the phone.
+        """Copy an app's files to the phone.
 
         Args:
             app: Its package name.
-            program: Program and arguments on this machine: files among them go with it, and this session's Python
-                becomes the phone's.
-            files: Further files and folders; all lie beside each other.
+            program: Program and arguments on this machine: files among them are copied too, and this session's Python
+                is replaced by the phone's.
+            files: Further files and folders; all are copied to the same folder.
 
         Returns:
             Program and arguments on the phone.
@@ -138,7 +138,7 @@ class Sandbox(ABC):
         for word in program:
             if is_interpreter(word):
                 words.append(self.interpreter[0])
-            elif os.path.isfile(word):  # noqa: PTH113 - a word may be too long for a path
+            elif os.path.isfile(word):  # noqa: PTH113 - a word may be longer than a path
                 shutil.copy(word, folder)
                 words.append(self.place(f"{APPS}/{app}/{Path(word).name}"))
             else:
@@ -151,25 +151,25 @@ class Sandbox(ABC):
         return words
 
     def used_kib(self) -> int:
-        """Measure the space that pushed files take."""
+        """Return the space used by pushed files."""
         total = 0
         for path in self._data.rglob("*"):
-            with contextlib.suppress(OSError):  # gone meanwhile
+            with contextlib.suppress(OSError):  # deleted in the meantime
                 total += path.lstat().st_size
         return total // 1024
 
     def free_kib(self) -> int:
-        """Measure the space that is really left for them."""
+        """Return the real free space."""
         facts = os.statvfs(self._data)
         return facts.f_bavail * facts.f_frsize // 1024
 
     def remove(self) -> None:
-        """Switch the system off; with it all its files go."""
+        """Switch the system off and delete its files."""
         self.system.end()
 
 
 def _overwrite(where: Path, text: str) -> None:
-    """Write a file in one go; what is left of a longer text goes after it."""
+    """Write a file with one write; the rest of a longer text is truncated afterwards."""
     data = text.encode()
     where.chmod(0o644)
     with where.open("r+b", buffering=0) as file:
@@ -179,7 +179,7 @@ def _overwrite(where: Path, text: str) -> None:
 
 
 def _written(where: Path) -> tuple[int, int] | None:
-    """Read what changes when a file is written: its number and its time; None if it is gone."""
+    """Return what changes when a file is written: its inode and its time; None if it does not exist."""
     try:
         facts = where.lstat()
     except OSError:

@@ -1,4 +1,4 @@
-"""A genuine adb server of our own: started for a simulated phone, ended by its process id, seen by nobody else."""
+"""A private, genuine adb server for simulated phones, ended by its process id."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import final
 from pytest_devperf.errors import TargetError, UsageError
 
 START_S = 8.0
-"""Longest wait for the server; it takes 0.1 s, and an older adb that looks for cables first 3 s."""
+"""Longest wait for the server; it takes 0.1 s, or 3 s if an older adb searches for cables first."""
 
 ANSWER_S = 20.0
-"""Longest wait for one answer: connecting to a phone that says nothing takes adb 10 s."""
+"""Longest wait for one answer: adb takes 10 s to give up connecting to a phone that does not respond."""
 
 KEEPER = """"$0" "$@" </dev/null & server=$!
 read -r _
@@ -25,15 +25,15 @@ kill $server
 wait $server
 case $HOME in */devperf-adb-*) rm -rf "$HOME";; esac
 """
-"""Ends the server, by its process id, and takes its folder away as soon as our end of its stdin is gone: also
-when we were killed."""
+"""Ends the server by its process id and deletes its folder when our end of its stdin is closed, even if this
+process was killed."""
 
 
 def adb_program() -> str:
-    """Find adb: `$ADBUTILS_ADB_PATH`, then PATH, then the one that came with adbutils.
+    """Find adb: `$ADBUTILS_ADB_PATH`, then PATH, then the one packaged with adbutils.
 
     Raises:
-        UsageError: There is none.
+        UsageError: adb is not installed.
     """
     named = os.environ.get("ADBUTILS_ADB_PATH") or shutil.which("adb")
     if named:
@@ -48,9 +48,9 @@ def adb_program() -> str:
 
 @final
 class AdbServer:
-    """A server on a port of its own, which looks for no cable, no network and no emulator.
+    """A server on its own port that searches for no cable, network or emulator.
 
-    Used in a with-block; several simulated phones may share one.
+    A context manager; several simulated phones may share a server.
     """
 
     def __init__(self) -> None:
@@ -59,11 +59,11 @@ class AdbServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> AdbServer:
-        """Start it and wait until it answers."""
+        """Start it and wait until it responds."""
         program = adb_program()
         self._home = tempfile.mkdtemp(prefix="devperf-adb-")
         self.port = _free_port()
-        # HOME: its keys; TMPDIR: its log. ADB_USB=0 keeps it off every real phone, and spares the 3 s it would look.
+        # HOME: its keys; TMPDIR: its log. ADB_USB=0 keeps it away from real phones, and saves the 3 s of the search.
         environment = {
             **os.environ,
             "HOME": self._home,
@@ -79,7 +79,7 @@ class AdbServer:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # a Ctrl-C in the terminal is for us; we end the server ourselves
+            start_new_session=True,  # a Ctrl-C in the terminal must not reach the server: it is ended by __exit__
         )
         try:
             self._wait(program)
@@ -93,19 +93,19 @@ class AdbServer:
         self.stop()
 
     def connect(self, address: str) -> str:
-        """Connect to a phone; the server's own words come back."""
+        """Connect to a phone, and return the server's answer."""
         return self.ask(f"host:connect:{address}")
 
     def disconnect(self, address: str) -> None:
-        """Forget a phone, if it is still known."""
+        """Disconnect a phone, if it is still connected."""
         with contextlib.suppress(TargetError, OSError):
             self.ask(f"host:disconnect:{address}")
 
     def ask(self, service: str) -> str:
-        """Put one question to the server.
+        """Send one request to the server.
 
         Raises:
-            TargetError: It refuses.
+            TargetError: The server refuses.
         """
         with socket.create_connection(("127.0.0.1", self.port), timeout=ANSWER_S) as connection:
             connection.sendall(f"{len(service):04x}{service}".encode())
@@ -130,7 +130,7 @@ class AdbServer:
                 self.ask("host:version")
                 return
             time.sleep(0.02)
-        raise TargetError(f"{program} did not start a server on port {self.port}", "see that it runs: `adb version`")
+        raise TargetError(f"{program} did not start a server on port {self.port}", "check that it runs: `adb version`")
 
 
 def _free_port() -> int:

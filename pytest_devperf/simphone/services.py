@@ -1,4 +1,4 @@
-"""What a simulated phone offers behind its daemon: which service a name asks for, and the work of each."""
+"""The services of a simulated phone: their lookup by name, and their implementation."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from pytest_devperf.simphone.apps import Apps
-from pytest_devperf.simphone.asked import Answer, Asked
-from pytest_devperf.simphone.command import Command
-from pytest_devperf.simphone.commands import answer
-from pytest_devperf.simphone.daemon import Daemon, Service, Stream
+from pytest_devperf.simphone.command import RunningCommand
+from pytest_devperf.simphone.commands import respond
+from pytest_devperf.simphone.daemon import AdbStream, Daemon, Service
 from pytest_devperf.simphone.dumps import sys_files
-from pytest_devperf.simphone.life import Life
+from pytest_devperf.simphone.request import Request, Response
 from pytest_devperf.simphone.reverse import Reverses, carry, serve_tcp
 from pytest_devperf.simphone.sandbox import Sandbox
-from pytest_devperf.simphone.shell import Ground, serve_shell
+from pytest_devperf.simphone.shell import ShellContext, serve_shell
+from pytest_devperf.simphone.simulation import Simulation
 from pytest_devperf.simphone.stubs import OWN_WORDS
 from pytest_devperf.simphone.usage import cpu_s, find_process, memory_kib
 
 TICK_S = 0.2
-"""How often the shown clocks and temperatures follow the state while commands run. A tick costs this machine
-about a millisecond, and the workload runs on it, too."""
+"""Interval at which the published clocks and temperatures follow the state while commands run. An update takes this
+machine about a millisecond, and the workload runs on it as well."""
 
 WAITING = "exec cat >/dev/null"
-"""End of a command that only waits until its asker goes: a session's claim on the phone."""
+"""End of a command that only waits until its client disconnects: a session's claim on the phone."""
 
 
 class Services:
     """The services of one phone.
 
     Args:
-        life: Its state over time.
+        simulation: The simulation of its state.
         sandbox: Its files.
-        serial: What it calls itself.
+        serial: Its serial number.
     """
 
-    def __init__(self, life: Life, sandbox: Sandbox, serial: str) -> None:
-        self.life = life
+    def __init__(self, simulation: Simulation, sandbox: Sandbox, serial: str) -> None:
+        self.simulation = simulation
         self.sandbox = sandbox
         self.serial = serial
-        self.daemon = Daemon(self._banner(), self.find, life.mishap)
+        self.daemon = Daemon(self._banner(), self.find, simulation.mishap)
         self.commands_run = 0
-        """Shell commands begun so far."""
+        """Number of shell commands started so far."""
         self.apps = Apps(sandbox, self._began, self._ended)
-        """What is installed."""
+        """Its apps."""
         self._reverses = Reverses(sandbox.system.make_socket)
         self._running: set[int] = set()
         self._spent_s = 0.0
-        """CPU time that everything on it has used."""
+        """CPU time used by all its processes."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._pipe = -1
         self._asks = b""
@@ -61,12 +61,12 @@ class Services:
         self._came_back = False
 
     async def start(self) -> None:
-        """Listen: for adb servers, and for stub commands."""
+        """Listen for adb servers and for stub commands."""
         self.sandbox.system.attach()
         self._pipe = os.open(self.sandbox.control / "ask", os.O_RDWR | os.O_NONBLOCK)
         asyncio.get_running_loop().add_reader(self._pipe, self._take_asks)
         self.refresh(anew=True)
-        for path, text in self.life.mishap.files.items():
+        for path, text in self.simulation.mishap.files.items():
             self.sandbox.leave(path, text)
         await self.daemon.listen()
 
@@ -83,12 +83,12 @@ class Services:
             os.close(pipe)
 
     def find(self, name: str) -> Service | None:
-        """Find the service that an OPEN asks for; None refuses it."""
+        """Return the service for the name in an OPEN; None refuses it."""
         kind, _, rest = name.partition(":")
         word, *options = kind.split(",")
         if word in {"shell", "exec"}:
             packets = "v2" in options
-            if packets and "shell_v2" not in self.life.person.features:
+            if packets and "shell_v2" not in self.simulation.person.features:
                 return None
             return functools.partial(self._shell, text=rest, packets=packets)
         if word == "sync":
@@ -100,63 +100,66 @@ class Services:
         return None
 
     def refresh(self, *, anew: bool = False) -> None:
-        """Let the files in the sandbox say what the state is now."""
-        self.sandbox.show(sys_files(self.life.person, self.life.look()), anew=anew)
+        """Update the files in the sandbox from the state."""
+        self.sandbox.show(sys_files(self.simulation.person, self.simulation.look()), anew=anew)
         for name, cpus in (("slowdown", None), *self._masks.items()):
-            for file, factor in ((name, self.life.slowdown(cpus)), (f"{name}.clocks", self.life.clock_slowdown(cpus))):
+            for file, factor in (
+                (name, self.simulation.slowdown(cpus)),
+                (f"{name}.clocks", self.simulation.clock_slowdown(cpus)),
+            ):
                 self.sandbox.put(self.sandbox.control / file, f"{factor:.6f}\n")
 
     def spawn(self, work: Awaitable[None]) -> None:
-        """Run something beside, until it ends or the phone does."""
+        """Run a task until it ends or the phone is switched off."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     # -- shell -------------------------------------------------------------------------------------
 
-    async def _shell(self, stream: Stream, text: str, *, packets: bool) -> None:
+    async def _shell(self, stream: AdbStream, text: str, *, packets: bool) -> None:
         self.refresh(anew=True)
         began = self._waits if text.endswith(WAITING) else self._began
-        ground = Ground(self.sandbox, self.life.mishap, began, self._ended)
-        await serve_shell(stream, ground, text, packets=packets)
+        context = ShellContext(self.sandbox, self.simulation.mishap, began, self._ended)
+        await serve_shell(stream, context, text, packets=packets)
 
-    def _waits(self, _command: Command) -> None:
-        """Take note of a command that does no work: it heats nothing, and no mishap interrupts it."""
+    def _waits(self, _command: RunningCommand) -> None:
+        """Handle the start of a command that does no work: it generates no heat, and no mishap interrupts it."""
         self.commands_run += 1
 
-    def _began(self, command: Command) -> None:
+    def _began(self, command: RunningCommand) -> None:
         pid = command.pid
         self.commands_run += 1
         self._running.add(pid)
         if len(self._running) == 1:
             self._spent_s = cpu_s(self.sandbox.system.pid)
             self.spawn(self._follow())
-        mishap = self.life.mishap
+        mishap = self.simulation.mishap
         if mishap.dies_after_s is not None:
             self.spawn(self._lose(pid, mishap.dies_after_s, None))
         elif mishap.away_s is not None and not self._came_back:
             self.spawn(self._lose(pid, mishap.lost_after_s, mishap.away_s))
 
-    def _ended(self, command: Command) -> None:
+    def _ended(self, command: RunningCommand) -> None:
         self._running.discard(command.pid)
 
     async def _lose(self, pid: int, after_s: float, away_s: float | None) -> None:
-        """Drop the link once a command has run for so long."""
+        """Drop the connection when a command has run for this long."""
         await asyncio.sleep(after_s)
         if pid in self._running and not self._came_back:
             self._came_back = True
             await self.daemon.go_away(away_s)
 
     async def _follow(self) -> None:
-        """While commands run: heat by the CPU they really use, and files that show it."""
+        """While commands run, heat the phone by the CPU time that they really use, and publish the state."""
         while self._running:
             await asyncio.sleep(TICK_S)
-            self.life.work(self._used_cores())
+            self.simulation.work(self._used_cores())
             self.refresh()
-        self.life.work(0.0)
+        self.simulation.work(0.0)
 
     def _used_cores(self) -> float:
-        """CPU time that everything on it used since the last tick, over the tick."""
+        """Return the number of cores that its processes kept busy since the previous tick."""
         spent_s = cpu_s(self.sandbox.system.pid)
         used_s, self._spent_s = max(0.0, spent_s - self._spent_s), spent_s
         return used_s / TICK_S
@@ -170,7 +173,7 @@ class Services:
             os.close(pipe)
         self._replies = {folder: pipe for folder, pipe in self._replies.items() if folder.exists()}
         for line in lines:
-            with contextlib.suppress(OSError):  # its asker was killed meanwhile
+            with contextlib.suppress(OSError):  # its client was killed in the meantime
                 self._reply(self.sandbox.reply_folder(os.fsdecode(line)))
 
     def _reply(self, folder: Path) -> None:
@@ -182,11 +185,11 @@ class Services:
         os.write(pipe, f"{code}\n".encode())
 
     def _answer(self, name: str, words: list[str]) -> tuple[str, str, int]:
-        asked = Asked(
+        request = Request(
             words=tuple(words),
-            person=self.life.person,
-            mishap=self.life.mishap,
-            state=self.life.look(),
+            person=self.simulation.person,
+            mishap=self.simulation.mishap,
+            state=self.simulation.look(),
             serial=self.serial,
             used_kib=self.sandbox.used_kib() if name == "df" else 0,
             free_kib=self.sandbox.free_kib() if name == "df" else None,
@@ -194,7 +197,7 @@ class Services:
             apps=self.apps.processes,
             log=self.apps.log,
         )
-        said = answer(name, asked)
+        said = respond(name, request)
         self._carry_out(said)
         return said.out, said.err, said.code
 
@@ -203,9 +206,9 @@ class Services:
         here = find_process(system.pid, pid) if system.isolated else pid
         return None if here is None else memory_kib(here)
 
-    def _carry_out(self, said: Answer) -> None:
+    def _carry_out(self, said: Response) -> None:
         if said.change:
-            self.life.change(**said.change)
+            self.simulation.change(**said.change)
             self.refresh()
         if said.logged is not None:
             self.apps.log = said.logged
@@ -215,7 +218,7 @@ class Services:
             self.spawn(self.apps.run(said.launch, said.extras))
 
     def _own_answer(self, words: list[str]) -> tuple[str, str, int]:
-        cores = self.life.person.body.cores
+        cores = self.simulation.person.body.cores
         if words[:1] == ["all-cpus"]:
             return f"{(1 << cores) - 1:x}\n", "", 0
         try:
@@ -232,8 +235,8 @@ class Services:
 
     # -- the rest ----------------------------------------------------------------------------------
 
-    async def _serve_files(self, stream: Stream) -> None:
-        limit = self.life.mishap.dies_after_push_bytes
+    async def _serve_files(self, stream: AdbStream) -> None:
+        limit = self.simulation.mishap.dies_after_push_bytes
         came = 0
 
         def passed(more: int) -> None:
@@ -244,11 +247,11 @@ class Services:
 
         ours, theirs = socket.socketpair()
         with theirs:
-            await self.sandbox.system.serve_files(theirs, full=self.life.mishap.disk_full)
+            await self.sandbox.system.serve_files(theirs, full=self.simulation.mishap.disk_full)
         await carry(stream, *await asyncio.open_connection(sock=ours), passed=passed)
 
     def _banner(self) -> str:
-        person = self.life.person
+        person = self.simulation.person
         facts = {
             "ro.product.name": person.codename,
             "ro.product.model": person.model,

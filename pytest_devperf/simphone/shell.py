@@ -1,4 +1,4 @@
-"""The `shell:`, `shell,v2:` and `exec:` services: commands run for real, by the phone's shell."""
+"""The `shell:`, `shell,v2:` and `exec:` services: the phone's shell really runs the commands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pytest_devperf.simphone.command import Command
-from pytest_devperf.simphone.daemon import Stream, StreamClosedError
+from pytest_devperf.simphone.command import RunningCommand
+from pytest_devperf.simphone.daemon import AdbStream, StreamClosedError
 from pytest_devperf.simphone.mishap import Mishap
 from pytest_devperf.simphone.sandbox import Sandbox
 
@@ -19,31 +19,31 @@ STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = range(5)
 _HEADER = struct.Struct("<BI")
 
 READ_BYTES = 32 * 1024
-"""Most that is taken from a command's output at a time."""
+"""Bytes of a command's output to read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What a shell stands on."""
+class ShellContext:
+    """The environment of a shell command."""
 
     sandbox: Sandbox
     mishap: Mishap
-    began: Callable[[Command], None]
-    """Told of every command as it begins."""
-    ended: Callable[[Command], None]
-    """Told when nobody listens to it any more, whether it has ended or not."""
+    began: Callable[[RunningCommand], None]
+    """Called when a command starts."""
+    ended: Callable[[RunningCommand], None]
+    """Called when the client has disconnected, whether the command has exited or not."""
 
 
-class _Mouth:
-    """Where a command's output goes, in the form that the service promised."""
+class _OutputWriter:
+    """Sends a command's output in the format of the service."""
 
-    def __init__(self, stream: Stream, ground: Ground, *, packets: bool) -> None:
+    def __init__(self, stream: AdbStream, context: ShellContext, *, packets: bool) -> None:
         self._stream = stream
         self._packets = packets
-        self._left = ground.mishap.cut_after_bytes
+        self._left = context.mishap.cut_after_bytes
 
     async def say(self, kind: int, data: bytes) -> None:
-        """Send one piece; a cut answer ends here, without a word."""
+        """Send one piece; output that a mishap cuts ends here without notice."""
         if not data:
             return
         if self._left is not None:
@@ -53,66 +53,66 @@ class _Mouth:
             raise StreamClosedError("this phone cuts long output")
 
     async def exit(self, code: int) -> None:
-        """Tell the return code, where there is a way to tell it."""
+        """Send the return code, if the format has one."""
         if self._packets:
             await self._stream.write(_HEADER.pack(EXIT, 1) + bytes([code]))
 
 
-async def serve_shell(stream: Stream, ground: Ground, text: str, *, packets: bool) -> None:
-    """Run a command and pass its bytes both ways.
+async def serve_shell(stream: AdbStream, context: ShellContext, text: str, *, packets: bool) -> None:
+    """Run a command and forward its input and output.
 
     Args:
-        stream: The conversation.
-        ground: Sandbox, mishap, and who wants to know.
-        text: Shell text as sent; empty reads the commands from stdin.
-        packets: Whether the shell protocol (version 2) was asked for; without it stderr joins stdout.
+        stream: The adb stream.
+        context: The environment of the command.
+        text: Shell command as sent; if empty, commands are read from stdin.
+        packets: Whether to use the shell protocol (version 2); without it stderr is redirected to stdout.
     """
-    sandbox = ground.sandbox
-    command, outputs = await Command.start(
+    sandbox = context.sandbox
+    command, outputs = await RunningCommand.start(
         sandbox.system,
         sandbox.shell_words(text),
         environment=sandbox.environment(),
         cwd=sandbox.place("/"),
         joined=not packets,
     )
-    ground.began(command)
-    entrance = _Ear(stream, command, packets=packets, commands=None if text else sandbox.inward)
+    context.began(command)
+    entrance = _InputReader(stream, command, packets=packets, commands=None if text else sandbox.inward)
     listening = asyncio.ensure_future(entrance.listen())
-    mouth = _Mouth(stream, ground, packets=packets)
-    pumps = [asyncio.ensure_future(_pump(output, kind, mouth, sandbox)) for kind, output in enumerate(outputs, STDOUT)]
+    writer = _OutputWriter(stream, context, packets=packets)
+    pumps = [asyncio.ensure_future(_pump(output, kind, writer, sandbox)) for kind, output in enumerate(outputs, STDOUT)]
     try:
         await asyncio.gather(*pumps)
-        await mouth.exit(await command.wait())
+        await writer.exit(await command.wait())
     finally:
         for task in (listening, *pumps):
             task.cancel()
         command.hang_up()
         command.close()
-        ground.ended(command)
+        context.ended(command)
 
 
-async def _pump(source: asyncio.StreamReader, kind: int, mouth: _Mouth, sandbox: Sandbox) -> None:
+async def _pump(source: asyncio.StreamReader, kind: int, writer: _OutputWriter, sandbox: Sandbox) -> None:
     back = sandbox.outward()
     while data := await source.read(READ_BYTES):
-        await mouth.say(kind, data if back is None else back.feed(data))
+        await writer.say(kind, data if back is None else back.feed(data))
     if back is not None:
-        await mouth.say(kind, back.end())
+        await writer.say(kind, back.end())
 
 
-class _Ear:
-    """Passes on to a command what comes for its stdin, and that nobody is there any more."""
+class _InputReader:
+    """Forwards input to a command's stdin, and the disconnection of the client."""
 
     def __init__(
-        self, stream: Stream, command: Command, *, packets: bool, commands: Callable[[bytes], bytes] | None
+        self, stream: AdbStream, command: RunningCommand, *, packets: bool, commands: Callable[[bytes], bytes] | None
     ) -> None:
         self._stream = stream
         self._command = command
         self._packets = packets
         self._translated = commands or (lambda data: data)
-        """What becomes of the input: it may hold commands."""
+        """Translates the input, which may contain commands."""
 
     async def listen(self) -> None:
-        """Pass on until the end."""
+        """Forward input until the end."""
         with contextlib.suppress(StreamClosedError, OSError):
             while data := await (self._packet() if self._packets else self._stream.read()):
                 self._command.stdin.write(self._translated(data))
@@ -122,7 +122,7 @@ class _Ear:
         self._command.hang_up()
 
     async def _packet(self) -> bytes:
-        """The next bytes for stdin; empty when it was closed."""
+        """Return the next bytes for stdin; empty when it was closed."""
         while True:
             kind, size = _HEADER.unpack(await self._stream.read_exactly(_HEADER.size))
             data = await self._stream.read_exactly(size)

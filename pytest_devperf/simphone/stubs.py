@@ -1,14 +1,14 @@
-"""The scripts that stand for Android's commands on a simulated phone."""
+"""The scripts that replace Android's commands on a simulated phone."""
 
 from __future__ import annotations
 
 from pytest_devperf.simphone.commands import COMMANDS
 
 OWN_WORDS = "devperf-sim"
-"""The stub by which other stubs ask what no Android command answers."""
+"""The stub with which other stubs make requests that no Android command has."""
 
 ASK = """#!@SHELL@
-# Hands its words to the simulated phone and prints what the phone answers.
+# Sends its arguments to the simulated phone and prints the response.
 d=@CONTROL@/reply.$$
 rm -rf "$d"; mkdir "$d" && mkfifo "$d/done" || exit 126
 if [ "${0##*/}" = cmd ] && [ "$1" = package ]; then case " $* " in *" -S "*) cat >/dev/null;; esac; fi
@@ -21,7 +21,7 @@ exit "$code"
 """
 
 TRANSLATING_SHELL = """#!@SHELL@
-# A script file is translated like every command text; `sh -c` holds translated text already.
+# A script file is translated like every command; `sh -c` contains text that is translated already.
 case $1 in
   ""|-s) sed -E -f "@CONTROL@/paths.sed" | @SHELL@ -s "$@"; exit $?;;
   -*) exec @SHELL@ "$@";;
@@ -35,7 +35,7 @@ exit $code
 """
 
 TASKSET = """#!@SHELL@
-# The simulated cores are not this machine's: only the speed of the named ones is taken over.
+# The simulated cores are not this machine's: only the speed of the named ones is used.
 while [ "$1" = -a ]; do shift; done
 if [ "$1" = -p ]; then
   shift; [ $# -gt 1 ] && shift
@@ -49,10 +49,10 @@ shift; exec "$@"
 
 
 def make_stubs(*, control: str, interpreter: str, translating: bool) -> dict[str, str]:
-    """Write the scripts, by the names of their commands.
+    """Return the scripts by the names of their commands.
 
     Args:
-        control: Folder by which they ask, as they see it.
+        control: Folder for requests, as the phone's programs see it.
         interpreter: The shell that runs them.
         translating: Whether script files are translated before they run.
     """

@@ -1,4 +1,4 @@
-"""The operating system of one phone: its first process, through which everything on it is started and ended."""
+"""The operating system of one phone, controlled through its first process."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_devperf.errors import TargetError
-from pytest_devperf.simphone.onboard.link import Link, Message
+from pytest_devperf.simphone.onboard.channel import Channel, Message
 
 BOOT_S = 60.0
-"""Longest wait for the first process: it takes a tenth of a second, and a busy machine starts programs slowly."""
+"""Longest wait for the first process: it takes a tenth of a second, but a busy machine starts programs slowly."""
 
 PROGRAM = (
     "import sys; sys.path.append(sys.argv[1]); from onboard.first_process import main; main(*map(int, sys.argv[2:]))"
 )
-"""Loads the modules beside this file without the packages around them, which would load all the rest."""
+"""Loads these modules without their parent packages, which would import everything else."""
 
 KILLED = 128 + 9
-"""What a shell returns for a program that was killed."""
+"""A shell's return code for a program that was killed."""
 
 
 class NotIsolatedError(Exception):
-    """This machine does not let the phone have a file system of its own; the text says why."""
+    """This machine does not allow the phone its own file system; the message gives the reason."""
 
 
 class System:
-    """A phone that has booted.
+    """A booted phone.
 
     Args:
-        plan: What the first process does: whether it isolates the phone, and the steps of its file system.
+        plan: The work of the first process: whether to isolate the phone, and the steps of its file system.
 
     Raises:
-        NotIsolatedError: The plan isolates the phone, and the kernel does not allow that.
+        NotIsolatedError: The plan isolates the phone, but the kernel does not allow it.
         TargetError: The first process did not start.
     """
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
         self.pid = 0
-        """The first process, as this machine counts; on the phone it is number 1."""
+        """Process id of the first process on this machine; on the phone it is 1."""
         self.isolated: bool = plan["isolate"]
         self.handles: list[int] = []
-        """Open folders of a phone that is isolated: what the session shows, and the shell user's own folder."""
+        """Open folders of an isolated phone: the published files, and the shell user's folder."""
         ours, theirs = socket.socketpair()
         with theirs:
             session = _own_handle()
@@ -62,13 +62,13 @@ class System:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno(), *([session] if session >= 0 else [])],
-                start_new_session=True,  # a Ctrl-C in the terminal is for the session
+                start_new_session=True,  # a Ctrl-C in the terminal is meant for the session
             )
             if session >= 0:
                 os.close(session)
-        self._link = Link(ours)
+        self._channel = Channel(ours)
         self._numbers = itertools.count(1)
-        self._answers: dict[int, asyncio.Future[_Answer]] = {}
+        self._answers: dict[int, asyncio.Future[_Reply]] = {}
         self._running: dict[int, asyncio.Future[int]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         try:
@@ -78,15 +78,15 @@ class System:
             raise
 
     def attach(self) -> None:
-        """Read what the first process sends, in the running event loop."""
+        """Read messages from the first process in the running event loop."""
         self._loop = asyncio.get_running_loop()
-        self._link.connection.settimeout(None)
-        self._loop.add_reader(self._link.connection, self._hear)
+        self._channel.connection.settimeout(None)
+        self._loop.add_reader(self._channel.connection, self._receive)
 
     def detach(self) -> None:
-        """Stop that."""
+        """Stop reading them."""
         if self._loop is not None:
-            self._loop.remove_reader(self._link.connection)
+            self._loop.remove_reader(self._channel.connection)
             self._loop = None
         self._forget_all()
 
@@ -96,36 +96,36 @@ class System:
         """Start a program.
 
         Args:
-            words: Its path and its arguments.
-            files: Its standard streams; the last one stands for those that are missing.
-            environment: All of its environment.
-            cwd: Its folder.
+            words: Its path and arguments.
+            files: Its standard streams; the last one replaces missing ones.
+            environment: Its complete environment.
+            cwd: Its working directory.
 
         Returns:
-            Its number on the phone, and what will be its return code.
+            Its process id on the phone, and a future of its return code.
         """
         return await self._start(
             {"do": "run", "words": list(words), "environment": dict(environment), "cwd": cwd}, files
         )
 
     async def serve_files(self, connection: socket.socket, *, full: bool) -> None:
-        """Have the phone serve a conversation of adb's `sync:`, in a process of its own."""
+        """Serve a connection of adb's `sync:` in a separate process."""
         await self._start({"do": "files", "full": full}, [connection.fileno()])
 
     async def make_socket(self) -> socket.socket:
-        """Make a TCP socket in the phone's own network."""
+        """Create a TCP socket in the phone's network."""
         return socket.socket(fileno=(await self._ask({"do": "socket"})).handles[0])
 
     def kill(self, pid: int, number: int) -> None:
-        """Send a signal to a program that was started here and has not ended."""
-        self._link.send({"do": "kill", "pid": pid, "signal": number})
+        """Send a signal to a program that was started here and has not exited."""
+        self._channel.send({"do": "kill", "pid": pid, "signal": number})
 
     def end(self) -> None:
         """Switch it off: every process on it ends."""
         with contextlib.suppress(OSError):
-            self._link.connection.shutdown(socket.SHUT_RDWR)
+            self._channel.connection.shutdown(socket.SHUT_RDWR)
         self._process.wait()
-        self._link.connection.close()
+        self._channel.connection.close()
         for handle in self.handles:
             os.close(handle)
         self.handles.clear()
@@ -133,13 +133,13 @@ class System:
     # -- below -----------------------------------------------------------------------------------
 
     def _boot(self, plan: Mapping[str, Any]) -> None:
-        self._link.connection.settimeout(BOOT_S)
-        self._link.send({**plan})
+        self._channel.connection.settimeout(BOOT_S)
+        self._channel.send({**plan})
         ready = False
         while not (ready and self.pid):
-            message, handles = self._link.read()
+            message, handles = self._channel.read()
             if message is None:
-                raise TargetError("the simulated phone did not boot", f"see that {sys.executable} starts programs")
+                raise TargetError("the simulated phone did not boot", f"check that {sys.executable} can start programs")
             if "failed" in message:
                 raise NotIsolatedError(message["failed"])
             ready = ready or message.get("ready", False)
@@ -151,18 +151,18 @@ class System:
         assert answer.ended is not None
         return answer.pid, answer.ended
 
-    async def _ask(self, message: Message, files: Sequence[int] = ()) -> _Answer:
+    async def _ask(self, message: Message, files: Sequence[int] = ()) -> _Reply:
         number = next(self._numbers)
-        answer: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[_Reply] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
-        self._link.send({"id": number, **message}, files)
+        self._channel.send({"id": number, **message}, files)
         return await answer
 
-    def _hear(self) -> None:
-        if not self._link.receive():
+    def _receive(self) -> None:
+        if not self._channel.receive():
             self.detach()
             return
-        while (taken := self._link.take()) is not None:
+        while (taken := self._channel.take()) is not None:
             self._take(*taken)
 
     def _take(self, message: Message, handles: list[int]) -> None:
@@ -178,16 +178,16 @@ class System:
             ended = self._running[pid] = self._loop.create_future()
         answer = self._answers.pop(message["id"], None)
         if answer is not None and not answer.done():
-            answer.set_result(_Answer(pid, ended, handles))
+            answer.set_result(_Reply(pid, ended, handles))
             return
-        # Whoever asked has left meanwhile.
+        # The caller no longer waits.
         for handle in handles:
             os.close(handle)
         if pid:
             self.kill(pid, signal.SIGHUP)
 
     def _forget_all(self) -> None:
-        """End every wait: the phone is gone."""
+        """End every wait: the phone has exited."""
         for ended in self._running.values():
             if not ended.done():
                 ended.set_result(KILLED)
@@ -197,19 +197,19 @@ class System:
         self._answers.clear()
 
 
-class _Answer(NamedTuple):
-    """What the first process answers."""
+class _Reply(NamedTuple):
+    """A response of the first process."""
 
     pid: int
-    """Number on the phone of the program that it started; 0 if it started none."""
+    """Process id on the phone of the started program; 0 if it started none."""
     ended: asyncio.Future[int] | None
-    """What will be that program's return code."""
+    """Future of that program's return code."""
     handles: list[int]
-    """Open files that came with it."""
+    """Open files sent with it."""
 
 
 def _own_handle() -> int:
-    """Open a handle that becomes readable when this process ends (pidfd_open(2)); -1 if the system has none."""
+    """Open a handle that becomes readable when this process exits (pidfd_open(2)); -1 if the system has none."""
     try:
         return os.pidfd_open(os.getpid())
     except (AttributeError, OSError):

@@ -1,8 +1,8 @@
-"""Paths of the phone in a text -> paths of a folder of this machine, and back in what is printed.
+"""Translate paths of the phone in commands to paths of a folder of this machine, and back in the output.
 
-This is for machines that cannot isolate a phone. Every folder at the root is the phone's, also those that only this
-machine has (`/home`): they are missing on the phone. Programs, libraries, devices and `/proc/PID` stay this machine's.
-A path that a program makes up by itself is not translated.
+For machines that cannot isolate a phone. Every folder at the root belongs to the phone, including those that only this
+machine has (`/home`): they do not exist on the phone. Programs, libraries, devices and `/proc/PID` are this machine's.
+A path that a program constructs itself is not translated.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from pathlib import Path
 from pytest_devperf.simphone.layout import PROC
 
 PHONES = ("data", "sdcard", "storage", "sys", "system", "vendor", "product", "odm", "mnt", "apex", "etc")
-"""Folders of a phone's root."""
+"""Folders at a phone's root."""
 
 MACHINES = frozenset({"bin", "dev", "lib", "lib32", "lib64", "proc", "sbin", "usr"})
-"""Folders of this machine's root that its programs need."""
+"""Folders at this machine's root that its programs need."""
 
 
 @functools.cache
-def tops() -> tuple[str, ...]:
-    """List the folders of the root that lead into the phone's folder."""
-    here = (name for name in os.listdir("/") if re.fullmatch(r"[\w.-]+", name))  # noqa: PTH208 - names are wanted
+def root_folders() -> tuple[str, ...]:
+    """List the folders at the root that are translated to the phone's folder."""
+    here = (name for name in os.listdir("/") if re.fullmatch(r"[\w.-]+", name))  # noqa: PTH208 - only names are needed
     return (*PHONES, *sorted({*here} - MACHINES - {*PHONES}))
 
 
 def to_sandbox(text: str, root: Path) -> str:
-    """Let every absolute path of the phone in a shell text lead into its folder."""
+    """Translate every absolute path of the phone in a shell command."""
     return _pattern().sub(lambda _match: f"{root}/", text)
 
 
 def sed_script(root: Path) -> str:
-    """Write the same translation for `sed -E`, which knows no look-around.
+    """Return the same translation for `sed -E`, which has no look-around.
 
-    A mark stands for the folder until the end: it may itself begin like a path of the phone. Twice, because
-    two paths may share the character between them.
+    A marker represents the folder until the end, since the folder may itself look like a path of the phone. The
+    substitution runs twice, because two paths may share the character between them.
     """
     mark, before, after = "\x01", "(^|[^\x01A-Za-z0-9_./+@%-])", r"([^A-Za-z0-9_.-]|$)"
-    names = "|".join(map(re.escape, tops()))
+    names = "|".join(map(re.escape, root_folders()))
     top = f"s#{before}/({names}){after}#\\1{mark}/\\2\\3#g"
     proc = f"s#{before}/(proc/({'|'.join(PROC)}))([^A-Za-z0-9_./-]|$)#\\1{mark}/\\2\\4#g"
     return "\n".join([top, top, proc, proc, f"s#{mark}#{root}#g", ""])
 
 
-class Back:
-    """Printed text with the folder taken out again, piece by piece.
+class OutputTranslator:
+    """Removes the folder from output again, piece by piece.
 
-    A piece may end in the middle of the folder's name; that end is kept back until the next one.
+    A piece may end in the middle of the folder's name; that part is kept back until the next piece.
     """
 
     def __init__(self, root: Path) -> None:
@@ -57,11 +57,11 @@ class Back:
         self._kept = b""
 
     def feed(self, piece: bytes) -> bytes:
-        """Translate the next piece, as far as it is certain."""
+        """Translate the next piece, except an end that may be incomplete."""
         data, done, ready = self._kept + piece, 0, b""
         while (found := data.find(self._root, done)) >= 0:
             after = found + len(self._root)
-            if after == len(data):  # whether a slash follows decides what becomes of it
+            if after == len(data):  # the translation depends on whether a slash follows
                 break
             ready += data[done:found] + b"/"
             done = after + data.startswith(b"/", after)
@@ -70,17 +70,17 @@ class Back:
         return ready + rest[: len(rest) - len(self._kept)]
 
     def end(self) -> bytes:
-        """Translate what was kept back."""
+        """Translate the part that was kept back."""
         data, self._kept = self._kept, b""
         return b"/" if data == self._root else data
 
     def _tail(self, data: bytes) -> bytes:
-        """The longest end of the data that the folder's name may begin with."""
+        """Return the longest end of the data that may be the beginning of the folder's name."""
         longest = min(len(self._root), len(data))
         return next((data[-n:] for n in range(longest, 0, -1) if data.endswith(self._root[:n])), b"")
 
 
 @functools.cache
 def _pattern() -> re.Pattern[str]:
-    names = "|".join(map(re.escape, tops()))
+    names = "|".join(map(re.escape, root_folders()))
     return re.compile(rf"(?<![\w./\-+@%])/(?=(?:{names})(?![\w.\-])|proc/(?:{'|'.join(PROC)})(?![\w.\-/]))")

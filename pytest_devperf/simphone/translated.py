@@ -1,4 +1,4 @@
-"""A simulated phone that is a folder of this machine, for systems that cannot isolate one."""
+"""A simulated phone in a folder of this machine, for systems that cannot isolate it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from pytest_devperf.simphone.host_files import find_tools
 from pytest_devperf.simphone.layout import APPS, WRITABLE, translated_layout
-from pytest_devperf.simphone.lent import find_tools
 from pytest_devperf.simphone.sandbox import SHELL_FOLDER, Sandbox
 from pytest_devperf.simphone.stubs import make_stubs
 from pytest_devperf.simphone.system import System
-from pytest_devperf.simphone.translate import Back, sed_script, to_sandbox
+from pytest_devperf.simphone.translate import OutputTranslator, sed_script, to_sandbox
 
 
 class TranslatedSandbox(Sandbox):
-    """A phone that sees this machine's files if a path is not translated.
+    """A phone that sees this machine's files through paths that are not translated.
 
     Args:
         barrier: Why it is not isolated.
@@ -26,7 +26,7 @@ class TranslatedSandbox(Sandbox):
 
     def __init__(self, barrier: str) -> None:
         self.barrier = barrier
-        # realpath: what is printed must hold the very name that is taken out of it again
+        # realpath: the output must contain exactly the name that is removed from it again
         base = Path(os.path.realpath(tempfile.mkdtemp(prefix="devperf-sim-")))
         self._root = base / "phone"
         control = base / "control"
@@ -49,23 +49,23 @@ class TranslatedSandbox(Sandbox):
         )
 
     def place(self, path: str) -> str:
-        """Give it with the folder before it."""
+        """Prefix it with the folder."""
         return f"{self._root}{path}" if path != "/" else str(self._root)
 
     def shell_words(self, text: str) -> list[str]:
-        """Give this machine's shell, and the text translated."""
+        """Return this machine's shell, and the translated command."""
         return ["/bin/sh", *(("-c", to_sandbox(text, self._root)) if text else ("-s",))]
 
     def inward(self, data: bytes) -> bytes:
-        """Translate them like any shell text."""
+        """Translate it like any shell command."""
         return os.fsencode(to_sandbox(os.fsdecode(data), self._root))
 
-    def outward(self) -> Back | None:
-        """Take the folder out of what is printed."""
-        return Back(self._root)
+    def outward(self) -> OutputTranslator | None:
+        """Remove the folder from output."""
+        return OutputTranslator(self._root)
 
     def control_path(self, name: str) -> str:
-        """Give its path on this machine."""
+        """Return its path on this machine."""
         return str(self.control / name)
 
     @property

@@ -1,4 +1,4 @@
-"""CPU time and memory that real processes used: those by which a simulated phone warms."""
+"""Read the CPU time and memory used by real processes, which warm a simulated phone."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 
 
 def cpu_s(pid: int) -> float:
-    """CPU time of a process and of all it started, ended ones included; 0 where it is gone."""
+    """Return the CPU time of a process and its descendants, including exited ones; 0 if it does not exist."""
     import psutil
 
     total_s = 0.0
     for one in _tree(pid):
         with contextlib.suppress(psutil.Error):
-            total_s += sum(psutil.Process(one).cpu_times()[:4])  # own and ended children's, user and system
+            total_s += sum(psutil.Process(one).cpu_times()[:4])  # its own and exited children's, user and system
     return total_s
 
 
 def memory_kib(pid: int) -> tuple[int, int, int] | None:
-    """Proportional, resident and swapped memory of a process in KiB; None where there is no such process."""
+    """Return the proportional, resident and swapped memory of a process in KiB; None if it does not exist."""
     import psutil
 
     try:
@@ -30,17 +30,17 @@ def memory_kib(pid: int) -> tuple[int, int, int] | None:
 
 
 def find_process(first: int, pid: int) -> int | None:
-    """Find a process of a phone by its number there.
+    """Find a process of a phone by its process id there.
 
     Args:
-        first: The phone's first process, as this machine counts.
-        pid: Number on the phone.
+        first: Process id of the phone's first process on this machine.
+        pid: Process id on the phone.
     """
     return next((one for one in _tree(first) if _number_inside(one) == pid), None)
 
 
 def _number_inside(pid: int) -> int | None:
-    """Tell the number that a process has in its own namespace (proc(5), NSpid)."""
+    """Return the process id that a process has in its own namespace (proc(5), NSpid)."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text("utf-8", "replace").splitlines():
             if line.startswith("NSpid:"):
@@ -49,13 +49,13 @@ def _number_inside(pid: int) -> int | None:
 
 
 def _tree(pid: int) -> Iterator[int]:
-    """A process and its descendants. The kernel's own list of children spares a look at every process."""
+    """Yield a process and its descendants. The kernel's list of children avoids reading every process."""
     tasks = Path(f"/proc/{pid}/task")
     if not Path("/proc/self/task").exists():
         yield from _tree_by_search(pid)
         return
     yield pid
-    with contextlib.suppress(OSError):  # gone meanwhile
+    with contextlib.suppress(OSError):  # exited in the meantime
         for task in tasks.iterdir():
             for child in (task / "children").read_text().split():
                 yield from _tree(int(child))

@@ -1,4 +1,4 @@
-"""The transport's packets: six little-endian words and a payload.
+"""Encode and decode the packets of the adb transport: six little-endian words and a payload.
 
 Source: AOSP `packages/modules/adb/protocol.txt`.
 """
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 CNXN, AUTH, OPEN, OKAY, WRTE, CLSE = b"CNXN", b"AUTH", b"OPEN", b"OKAY", b"WRTE", b"CLSE"
 
 VERSION = 0x01000001
-"""The version that ignores checksums; older ones need a sum over every payload."""
+"""The version that ignores checksums; older ones need a checksum of every payload."""
 
 MAX_DATA = 1 << 20
-"""Largest payload we take; what a daemon of this version announces."""
+"""Largest accepted payload, as announced by a daemon of this version."""
 
 AUTH_TOKEN, AUTH_SIGNATURE = 1, 2
 
@@ -32,17 +32,17 @@ class Packet:
     data: bytes = b""
 
     def encode(self) -> bytes:
-        """Lay it out for the wire."""
+        """Encode it for the wire."""
         (word,) = struct.unpack("<I", self.command)
         magic = word ^ 0xFFFFFFFF
         return _HEADER.pack(self.command, self.arg0, self.arg1, len(self.data), 0, magic) + self.data
 
 
 async def read_packet(reader: asyncio.StreamReader) -> Packet:
-    """Take the next packet.
+    """Read the next packet.
 
     Raises:
-        asyncio.IncompleteReadError: The link ended.
+        asyncio.IncompleteReadError: The connection ended.
     """
     command, arg0, arg1, length, _checksum, _magic = _HEADER.unpack(await reader.readexactly(_HEADER.size))
     if length > MAX_DATA:

@@ -36,7 +36,7 @@ def parse_lines(text: str) -> Output:
             refuse("the command", f"has no duration in line {number}: {word[:80]!r}", text, LINES_NEXT)
         samples_ns.append(sample_ns)
     if not samples_ns:
-        refuse("the command", "is empty", text, LINES_NEXT)
+        refuse("the command", "has no line", text, LINES_NEXT)
     return Output(samples_ns=tuple(samples_ns))
 
 

@@ -182,7 +182,7 @@ def test_what_goes_wrong_is_told_with_the_last_it_printed(command, words):
     [
         (Command(argv=("no-such-program-here",)), "no program no-such-program-here on PATH"),
         (Command(argv=("./no-such-program",)), "no program ./no-such-program in|no program no-such-program in"),
-        (python("", read="bogus"), "no reader 'bogus'.*json-lines"),
+        (python("", read="bogus"), "unknown reader 'bogus'.*json-lines"),
         (python("", push=("/no/such/file",)), "no file /no/such/file"),
         (python("", cwd="/no/such/folder"), "no folder /no/such/folder"),
         (Command(argv=()), "no program"),

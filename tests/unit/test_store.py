@@ -329,7 +329,7 @@ def test_a_full_disk_is_an_error_that_leaves_nothing_behind(tmp_path, first):
         [sys.executable, "-c", textwrap.dedent(program), str(store.path)], capture_output=True, text=True, check=True
     )
 
-    assert f"{store.path} cannot be written (file too large): make room" in found.stdout
+    assert f"{store.path} cannot be written (file too large): free space" in found.stdout
     assert files_below(tmp_path) == before
     assert store.path.exists() is not first
 

@@ -1,6 +1,6 @@
 """The `sync:` service of the phone's adb daemon: stat, list, send and receive, in both versions.
 
-It runs on the phone as its user: the kernel decides what it may read and write, and where a link leads.
+It runs on the phone as the shell user: the kernel resolves links and decides what it may read and write.
 
 Source: AOSP, packages/modules/adb, `file_sync_protocol.h`, `SYNC.TXT` and `daemon/file_sync_service.cpp`.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from socket import socket
 from typing import BinaryIO
 
-from .arriving import Arriving
+from .incoming import IncomingFile
 from .tree import Tree
 
 _STAT_V1 = struct.Struct("<4s3I")
@@ -24,24 +24,24 @@ _DENT_V2 = struct.Struct("<4sIQQIIIIQqqqI")
 _WORD = struct.Struct("<4sI")
 
 MAX_PATH_BYTES = 1024
-"""Longer paths are refused, as the phone's own daemon does."""
+"""Longest path; the phone's own daemon refuses longer ones too."""
 
 DATA_BYTES = 64 * 1024
-"""Most that one DATA message may carry (SYNC_DATA_MAX)."""
+"""Largest DATA message (SYNC_DATA_MAX)."""
 
 COMPRESSED = 0x7
-"""Flags of compressions, none of which is advertised."""
+"""Flags of compression formats, none of which is advertised."""
 
 
 class _HungUp(Exception):
-    """The other side left in the middle of a message."""
+    """The other side disconnected in the middle of a message."""
 
 
 class FileService:
-    """Serves one conversation.
+    """Serves one sync connection.
 
     Args:
-        connection: The bytes from and to the computer.
+        connection: The socket to the computer.
         tree: The phone's files.
     """
 
@@ -51,7 +51,7 @@ class FileService:
         self._tree = tree
 
     def serve(self) -> None:
-        """Answer requests until QUIT or the end."""
+        """Answer requests until QUIT or the end of the connection."""
         answers = {
             b"STAT": self._stat_v1,
             b"STA2": lambda path: self._stat_v2(b"STA2", path, os.stat),
@@ -77,7 +77,7 @@ class FileService:
                     return
                 answers[name](path)
         except (_HungUp, OSError):
-            pass  # nobody is left to answer
+            pass  # the client has disconnected
 
     # -- stat and list ---------------------------------------------------------------------------
 
@@ -121,8 +121,8 @@ class FileService:
         self._receive_file(path, mode)
 
     def _receive_file(self, path: str, mode: int) -> None:
-        """Write what comes; after a failure keep taking blocks, as the phone's own daemon does."""
-        arriving = Arriving(self._tree, path, mode)
+        """Write the incoming blocks; after a failure keep reading them, as the phone's own daemon does."""
+        arriving = IncomingFile(self._tree, path, mode)
         failed = False
         try:
             while True:
@@ -139,7 +139,7 @@ class FileService:
             self._out.sendall(_WORD.pack(b"OKAY", 0))
 
     def _fail_once(self, problem: str | None, *, failed: bool) -> bool:
-        """Answer a problem unless one was answered before; returns whether one has been."""
+        """Report a problem unless one was reported before; return whether one has been reported."""
         if problem is not None and not failed:
             self._fail(problem)
         return problem is not None

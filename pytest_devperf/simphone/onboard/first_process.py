@@ -1,8 +1,9 @@
-"""The first process of a simulated phone: it makes the file system, starts whatever runs there, and ends it all.
+"""The first process of a simulated phone: it creates the file system, starts all programs, and ends them.
 
-The session that switched the phone on talks to it over a socket (`onboard/link.py`). The phone ends with that session,
-however it dies: when the socket or the session's process is gone this process ends, and with the first process of a
-namespace the kernel ends every other one in it.
+The session controls it over a socket (`onboard/channel.py`). The phone ends with the session, however the session
+dies: when the socket is closed or the session's process has exited, this process exits, and with the first process
+of a namespace the kernel ends every other process in it.
+
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .link import Link, Message
+from .channel import Channel, Message
 from .serve import System
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -27,7 +28,7 @@ Step = Callable[..., None]
 
 
 def main(control: int, session: int) -> None:
-    """Take the plan of the phone, become its first process, and serve until the session is gone.
+    """Read the plan of the phone, become its first process, and serve until the session ends.
 
     Args:
         control: The socket to the session.
@@ -35,28 +36,28 @@ def main(control: int, session: int) -> None:
     """
     for handle in (control, session):
         if handle >= 0:
-            os.set_inheritable(handle, False)  # noqa: FBT003 - the system's own name for it
+            os.set_inheritable(handle, False)  # noqa: FBT003 - signature of the standard library
     os.umask(0o022)
-    link = Link(socket.socket(fileno=control))
-    plan, _ = link.read()
+    channel = Channel(socket.socket(fileno=control))
+    plan, _ = channel.read()
     if plan is None:
         return
     try:
-        system = _isolate(link, plan) if plan["isolate"] else _translate(link, plan)
+        system = _isolate(channel, plan) if plan["isolate"] else _translate(channel, plan)
     except OSError as error:
-        link.send({"failed": error.strerror or str(error)})
+        channel.send({"failed": error.strerror or str(error)})
         return
     if system is None:
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the session's terminal is for the session
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the terminal is meant for the session
     system.serve(session)
     if not plan["isolate"]:
         system.end_all()
         shutil.rmtree(plan["base"], ignore_errors=True)
 
 
-def _isolate(link: Link, plan: Message) -> System | None:
-    """Become the first process of a phone that sees nothing of this machine; None in the process outside.
+def _isolate(channel: Channel, plan: Message) -> System | None:
+    """Become the first process of a phone that sees nothing of this machine; return None in the outer process.
 
     Raises:
         OSError: The kernel does not allow it.
@@ -66,8 +67,8 @@ def _isolate(link: Link, plan: Message) -> System | None:
     namespaces.enter()
     pid = os.fork()
     if pid:
-        link.send({"pid": pid})
-        link.connection.close()
+        channel.send({"pid": pid})
+        channel.connection.close()
         os.waitpid(pid, 0)
         return None
     root, shown = namespaces.stage()
@@ -80,32 +81,32 @@ def _isolate(link: Link, plan: Message) -> System | None:
             "folder": _make_folder,
             "link": _make_link,
             "file": _write_file,
-            "lend": namespaces.lend,
-            "device": namespaces.lend_device,
-            "share": lambda path, name, writable: namespaces.share(path, shown / name, writable=writable),
+            "bind": namespaces.bind,
+            "device": namespaces.bind_device,
+            "share": lambda path, name, writable: namespaces.bind_shared(path, shown / name, writable=writable),
             "hide_others": lambda path, kept: namespaces.hide_others(path, kept, shown),
             "memory": lambda path, mode, executable: namespaces.mount_memory(path, mode=mode, executable=executable),
             "proc": namespaces.mount_proc,
         },
     )
     handles = [os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in (shown, root / "data/local/tmp")]
-    namespaces.settle(root)
-    link.send({"ready": True}, handles)
+    namespaces.enter_root(root)
+    channel.send({"ready": True}, handles)
     for handle in handles:
         os.close(handle)
-    return System(link, root=Path("/"), drop_rights=namespaces.drop_capabilities)
+    return System(channel, root=Path("/"), drop_rights=namespaces.drop_capabilities)
 
 
-def _translate(link: Link, plan: Message) -> System:
+def _translate(channel: Channel, plan: Message) -> System:
     """Become the first process of a phone that is a folder of this machine."""
     root = Path(plan["base"], "phone")
     root.mkdir(mode=0o755)
     _carry_out(plan["steps"], root, {"folder": _make_folder, "link": _make_link, "file": _write_file})
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    link.send({"pid": os.getpid()})
-    link.send({"ready": True})
-    return System(link, root=root, writable=plan["writable"])
+    channel.send({"pid": os.getpid()})
+    channel.send({"ready": True})
+    return System(channel, root=root, writable=plan["writable"])
 
 
 def _carry_out(steps: Sequence[Sequence[object]], root: Path, words: dict[str, Step]) -> None:
@@ -135,6 +136,6 @@ def _make_link(path: Path, target: str) -> None:
 def _write_file(path: Path, text: str, mode: int) -> None:
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     if path.exists():
-        raise FileExistsError(errno.EEXIST, "a step of the plan comes twice", str(path))
+        raise FileExistsError(errno.EEXIST, "a step occurs twice in the plan", str(path))
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     path.chmod(mode)

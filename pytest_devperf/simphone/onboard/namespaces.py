@@ -1,6 +1,6 @@
-"""A file system, processes and a network of its own, by the namespaces of Linux; no privilege is needed.
+"""Create a separate file system, processes and network with Linux namespaces; no privilege is needed.
 
-A user namespace gives a process all rights over what it creates itself, and none over anything of the machine.
+In a user namespace a process has all rights over what it creates, and none over the rest of the machine.
 Sources: namespaces(7), user_namespaces(7), mount_namespaces(7), pivot_root(2).
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 SHELL_UID = 2000
-"""User `shell`, the one that adb's commands run as (AOSP: system/core/libcutils, android_filesystem_config.h)."""
+"""User `shell`, which runs adb's commands (AOSP: system/core/libcutils, android_filesystem_config.h)."""
 
 STAGE = Path("/sys")
-"""Folder that the new file system is built on: it exists everywhere, and nothing that a phone is lent lies in it."""
+"""Folder on which the new file system is built: it exists everywhere and contains no file that a phone uses."""
 
 NEW_MOUNTS, NEW_NAME, NEW_IPC, NEW_USER, NEW_PIDS, NEW_NETWORK = (
     0x20000,
@@ -30,39 +30,39 @@ NEW_MOUNTS, NEW_NAME, NEW_IPC, NEW_USER, NEW_PIDS, NEW_NETWORK = (
     1 << 29,
     1 << 30,
 )
-"""CLONE_NEWNS and its siblings (linux/sched.h)."""
+"""CLONE_NEWNS and related flags (linux/sched.h)."""
 
 READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
-"""MS_RDONLY and its siblings (linux/mount.h)."""
+"""MS_RDONLY and related flags (linux/mount.h)."""
 
 LOCKED = {os.ST_NOSUID: NO_SUID, os.ST_NODEV: NO_DEVICES, os.ST_NOEXEC: NO_EXEC, 1024: 1024, 2048: 2048, 4096: 1 << 21}
-"""Flags of a mount in statvfs(3) -> in mount(2): what a borrowed mount forbids has to stay forbidden.
+"""Flags of a mount in statvfs(3) -> in mount(2): a bind mount must keep the restrictions of its source.
 The numbers are noatime, nodiratime and relatime (linux/statfs.h, linux/mount.h)."""
 
 DETACH = 2
 """MNT_DETACH (linux/mount.h)."""
 
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "loongarch64": 41, "ppc64le": 203}
-"""Number of the system call that glibc has no function for (linux/unistd.h of each machine)."""
+"""Number of a system call for which glibc has no function (linux/unistd.h of each machine)."""
 
 CAPABILITY_VERSION = 0x20080522
 """_LINUX_CAPABILITY_VERSION_3 (linux/capability.h)."""
 
 SIOCSIFFLAGS, UP = 0x8914, 1
-"""Setting the flags of a network device, and the flag that it is up (linux/sockios.h, linux/if.h)."""
+"""Requests to set the flags of a network device, and the flag "up" (linux/sockios.h, linux/if.h)."""
 
 NOT_MADE = {
-    errno.ENOSPC: "user namespaces are switched off, see user.max_user_namespaces",
+    errno.ENOSPC: "user namespaces are disabled, see user.max_user_namespaces",
     errno.EPERM: "user namespaces are forbidden here",
     errno.EINVAL: "the kernel has no user namespaces",
 }
-"""What the kernel means when it makes none (unshare(2), namespaces(7))."""
+"""Meaning of the kernel's errors when it refuses a namespace (unshare(2), namespaces(7))."""
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def enter() -> None:
-    """Leave the machine's namespaces; the next process that is forked is the first one of the new ones.
+    """Leave the machine's namespaces; the next forked process is the first one in the new ones.
 
     Raises:
         OSError: The kernel does not allow it.
@@ -80,10 +80,10 @@ def enter() -> None:
 
 
 def stage() -> tuple[Path, Path]:
-    """Make an empty file system for the new root, and one that both it and the session outside write to.
+    """Create an empty file system for the new root, and one that both the phone and the session outside can write to.
 
     Returns:
-        Folder of the new root, and of the other.
+        Folder of the new root, and folder of the shared file system.
     """
     _mount(None, "/", None, RECURSIVE | PRIVATE)
     _mount("tmpfs", STAGE, "tmpfs", NO_SUID | NO_DEVICES, "mode=0755")
@@ -94,15 +94,15 @@ def stage() -> tuple[Path, Path]:
     return root, shown
 
 
-def settle(root: Path) -> None:
-    """Make the new root the only one, read-only, and bring the loopback up."""
+def enter_root(root: Path) -> None:
+    """Make the new root the only one, read-only, and enable the loopback device."""
     os.chdir(root)
     _remount_read_only(Path())
     number = PIVOT_ROOT.get(platform.machine())
     if number is None:
         raise OSError(f"the number of pivot_root is not known on {platform.machine()}")
     _checked(_LIBC.syscall(number, b".", b"."), "changing the root")
-    _checked(_LIBC.umount2(b".", DETACH), "letting go of the old root")
+    _checked(_LIBC.umount2(b".", DETACH), "unmounting the old root")
     os.chdir("/")
     socket.sethostname("localhost")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
@@ -110,28 +110,28 @@ def settle(root: Path) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up all rights that go beyond a user's; a program that is executed has none anyway."""
+    """Drop all rights beyond those of a user; an executed program has none anyway."""
     header = struct.pack("II", CAPABILITY_VERSION, 0)
     _checked(_LIBC.capset(header, bytes(24)), "giving up capabilities")
 
 
-def lend(path: Path, source: str) -> None:
-    """Show a file or folder of the machine, read-only."""
+def bind(path: Path, source: str) -> None:
+    """Bind a file or folder of the machine, read-only."""
     _make_mount_point(path, folder=Path(source).is_dir())
     _mount(source, path, None, BIND)
     _remount_read_only(path)
 
 
-def lend_device(path: Path, source: str) -> None:
-    """Show a device of the machine, such as /dev/null, which is there to be written to; it may not exist."""
+def bind_device(path: Path, source: str) -> None:
+    """Bind a device of the machine, such as /dev/null, writable; it may not exist."""
     if not Path(source).exists():
         return
     _make_mount_point(path, folder=False)
     _mount(source, path, None, BIND)
 
 
-def share(path: Path, source: Path, *, writable: bool) -> None:
-    """Show a file or folder of the other file system."""
+def bind_shared(path: Path, source: Path, *, writable: bool) -> None:
+    """Bind a file or folder of the shared file system."""
     _make_mount_point(path, folder=source.is_dir())
     _mount(source, path, None, BIND)
     if not writable:
@@ -139,12 +139,12 @@ def share(path: Path, source: Path, *, writable: bool) -> None:
 
 
 def hide_others(proc: Path, kept: Sequence[str], shown: Path) -> None:
-    """Let nobody look into what speaks of the machine in `/proc`, as a phone's policy does.
+    """Hide the parts of `/proc` that describe the machine, as a phone's policy does.
 
     Args:
-        proc: Where it is mounted.
-        kept: Names that stay, beside the processes.
-        shown: The other file system, which holds a file and a folder that nobody may read.
+        proc: Its mount point.
+        kept: Names that stay visible, in addition to the processes.
+        shown: The shared file system, which contains a file and a folder that nobody may read.
     """
     for path in sorted(proc.iterdir()):
         if path.name not in kept and not path.name.isdigit():
@@ -158,7 +158,7 @@ def mount_memory(path: Path, *, mode: int, executable: bool) -> None:
 
 
 def mount_proc(path: Path) -> None:
-    """Mount `/proc` with the processes of this namespace alone."""
+    """Mount `/proc` with only the processes of this namespace."""
     _make_mount_point(path, folder=True)
     _mount("proc", path, "proc", NO_SUID | NO_DEVICES | NO_EXEC)
 

@@ -1,4 +1,4 @@
-"""The phone's files, as its adb daemon touches them: where a path lies, and what may be made there."""
+"""The phone's files as its adb daemon accesses them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from io import FileIO
 from pathlib import Path
 
 PLAIN_ERRNO = errno.EIO
-"""Stands for an error that has no number."""
+"""Replaces an error without a number."""
 
 SHELL_UID = 2000
-"""User and group of what the shell owns (AOSP: system/core/libcutils, android_filesystem_config.h)."""
+"""User and group of the shell's files (AOSP: system/core/libcutils, android_filesystem_config.h)."""
 
 
 class Tree:
     """All files of a phone.
 
     Args:
-        root: Folder of this machine that is the phone's root; `/` on a phone that has a file system of its own.
-        writable: Whether a path of the phone may be written, beside what the kernel allows.
-        full: Whether nothing more fits.
+        root: Folder of this machine that is the phone's root; `/` on a phone with its own file system.
+        writable: Returns whether a path of the phone may be written, in addition to the kernel's rules.
+        full: Whether no space is left.
     """
 
     def __init__(self, *, root: Path, writable: Callable[[str], bool], full: bool) -> None:
@@ -31,24 +31,24 @@ class Tree:
         self._full = full
 
     def locate(self, path: str) -> Path:
-        """Place a path of the phone; `..` cannot leave it.
+        """Convert a path of the phone to a path of this machine; `..` cannot leave the root.
 
         Raises:
-            OSError: There can be no such path (it holds a NUL).
+            OSError: The path is not valid (it contains a NUL).
         """
         if "\0" in path:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
         return self._root / posixpath.normpath("/" + path).lstrip("/")
 
     def names(self, path: str) -> list[str]:
-        """List a folder; nothing if it is none, or may not be listed."""
+        """List a folder; empty if it is not a folder, or may not be listed."""
         try:
-            return [".", "..", *sorted(os.listdir(self.locate(path)))]  # noqa: PTH208 - names are what is wanted
+            return [".", "..", *sorted(os.listdir(self.locate(path)))]  # noqa: PTH208 - only names are needed
         except OSError:
             return []
 
     def facts(self, path: str, look: Callable[[Path], os.stat_result]) -> tuple[int, ...]:
-        """Give the numbers of stat's version 2, from `error` to `ctime`."""
+        """Return the numbers of stat's version 2, from `error` to `ctime`."""
         try:
             facts = look(self.locate(path))
         except OSError as error:
@@ -58,33 +58,33 @@ class Tree:
         return (0, facts.st_dev, facts.st_ino, facts.st_mode, facts.st_nlink, *owner, facts.st_size, *times)
 
     def create(self, path: str, mode: int) -> FileIO:
-        """Make a file in place of one that may be there; missing folders are made on the way.
+        """Create or replace a file; missing folders are created.
 
         Raises:
-            OSError: It may not be made.
+            OSError: It cannot be created.
         """
         handle = os.open(self._make_room(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.fchmod(handle, mode)
         return FileIO(handle, "wb")
 
     def link(self, path: str, target: str) -> None:
-        """Make a symbolic link in place of what may be there.
+        """Create a symbolic link, or replace a file by it.
 
         Raises:
-            OSError: It may not be made.
+            OSError: It cannot be created.
         """
         inside = self.locate(target) if target.startswith("/") else Path(target)
         self._make_room(path).symlink_to(inside)
 
     def remove(self, path: str) -> None:
-        """Take a file away that did not arrive whole."""
+        """Delete a file that was transferred incompletely."""
         self.locate(path).unlink(missing_ok=True)
 
     def check_space(self) -> None:
-        """See that something fits.
+        """Check that there is space.
 
         Raises:
-            OSError: Nothing does.
+            OSError: No space is left.
         """
         if self._full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

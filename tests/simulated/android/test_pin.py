@@ -311,7 +311,7 @@ def test_what_the_phone_does_not_undo_stays_noted_and_is_never_measured_over(
         reach(phone, pin_clocks="off").open()
 
     assert phone.state.pinned
-    phone.mend()
+    phone.end_mishap()
     again = reach(phone, pin_clocks="off")
     again.open()
     assert again.swept == ("fixed-performance mode", "stay-awake")

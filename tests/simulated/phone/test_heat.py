@@ -9,9 +9,9 @@ import pytest
 from waiting import until
 
 from pytest_devperf.simphone import PERSONALITIES, SimClock, SimPhone
-from pytest_devperf.simphone.life import Life
 from pytest_devperf.simphone.mishap import NONE
 from pytest_devperf.simphone.physics import State, advance, caps_khz, clocks_khz, slowdown
+from pytest_devperf.simphone.simulation import Simulation
 
 BODY = PERSONALITIES["pixel-tensor"].body
 CAPS = "cat /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq"
@@ -80,7 +80,7 @@ def test_an_idle_phone_runs_at_its_lowest_clocks_and_a_pinned_one_does_not():
 
 
 def test_a_phone_lives_at_its_own_speed():
-    life = Life(PERSONALITIES["pixel-tensor"], NONE, speed=10_000.0)
+    life = Simulation(PERSONALITIES["pixel-tensor"], NONE, speed=10_000.0)
 
     before = life.look()
     time.sleep(0.02)
@@ -92,7 +92,7 @@ def test_waiting_by_its_clock_takes_no_real_time_and_cools_it(monkeypatch):
     phone = SimPhone()
     with phone:
         hot = phone.advance(600, load_cores=9)
-        clock = SimClock(phone.life)
+        clock = SimClock(phone.simulation)
         before_ns = clock.now_ns()
         monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail(f"waited {seconds} s in real time"))
 

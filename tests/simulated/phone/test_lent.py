@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_devperf.simphone.elf import read_elf
+from pytest_devperf.simphone.host_files import SHELLS, HostFiles, find_host_files, find_tools
 from pytest_devperf.simphone.layout import CONTROL, Layout, isolated_layout, translated_layout
-from pytest_devperf.simphone.lent import SHELLS, Lent, find_lent, find_tools
 from pytest_devperf.simphone.stubs import make_stubs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lends single files")
@@ -39,7 +39,7 @@ def test_what_is_no_program_has_none(tmp_path: Path, data: bytes):
 
 @given(st.lists(st.tuples(st.integers(0, 1023), st.integers(0, 255)), max_size=20))
 def test_a_damaged_program_is_read_or_refused(damage: list[tuple[int, int]]):
-    program = bytearray(Path(find_lent().programs["cat"]).read_bytes())
+    program = bytearray(Path(find_host_files().programs["cat"]).read_bytes())
     for at, byte in damage:
         program[at] = byte
 
@@ -50,7 +50,7 @@ def test_a_damaged_program_is_read_or_refused(damage: list[tuple[int, int]]):
 
 
 def test_every_library_that_a_lent_program_needs_is_lent():
-    lent = find_lent()
+    lent = find_host_files()
     names = {Path(path).name for path in lent.libraries}
 
     for program in {*lent.programs.values(), *lent.libraries.values()}:
@@ -59,7 +59,7 @@ def test_every_library_that_a_lent_program_needs_is_lent():
 
 
 def test_the_shell_is_androids_or_the_plainest_there_is():
-    assert Path(find_lent().programs["sh"]).name in {*SHELLS, "toybox", "bash"}
+    assert Path(find_host_files().programs["sh"]).name in {*SHELLS, "toybox", "bash"}
 
 
 def paths(layout: Layout) -> list[str]:
@@ -68,7 +68,7 @@ def paths(layout: Layout) -> list[str]:
 
 @pytest.mark.parametrize("sdk", [28, 35])
 def test_no_path_is_laid_out_twice(sdk: int):
-    laid = paths(isolated_layout(find_lent(), STUBS, sdk=sdk))
+    laid = paths(isolated_layout(find_host_files(), STUBS, sdk=sdk))
     translated = paths(translated_layout(find_tools(), STUBS))
 
     assert len(laid) == len(set(laid))
@@ -76,7 +76,7 @@ def test_no_path_is_laid_out_twice(sdk: int):
 
 
 def test_a_phone_shows_no_folder_of_this_machine_but_its_python_and_its_locale():
-    lent = find_lent()
+    lent = find_host_files()
     steps = isolated_layout(lent, STUBS, sdk=35).steps
     folders = [
         source for word, _path, *rest in steps if word == "lend" for source in rest if Path(str(source)).is_dir()
@@ -86,7 +86,7 @@ def test_a_phone_shows_no_folder_of_this_machine_but_its_python_and_its_locale()
 
 
 def test_commands_of_android_go_before_programs_that_are_lent():
-    layout = isolated_layout(Lent(programs={"id": "/usr/bin/id", "cat": "/usr/bin/cat"}), STUBS, sdk=35)
+    layout = isolated_layout(HostFiles(programs={"id": "/usr/bin/id", "cat": "/usr/bin/cat"}), STUBS, sdk=35)
 
     words = {path: word for word, path, *_rest in layout.steps}
     assert (words["/system/bin/id"], words["/system/bin/cat"]) == ("file", "lend")

@@ -9,7 +9,7 @@ import pytest
 from waiting import until
 
 from pytest_devperf.simphone import MISHAPS, PERSONALITIES, AdbServer, SimPhone
-from pytest_devperf.simphone.life import Life
+from pytest_devperf.simphone.simulation import Simulation
 from pytest_devperf.targets.android.journal import ON_PHONE, parse_changes, this_host
 
 # adbutils leaves its socket to the garbage collector where it raises.
@@ -194,7 +194,7 @@ def test_what_cannot_be_restored_stays_changed_until_the_phone_is_mended(
 
     codes = [device.shell2(each, v2=True).returncode for each in words]
     changed = phone.state
-    phone.mend()
+    phone.end_mishap()
     device.shell("; ".join(words))
 
     assert codes == [returncode] * 4
@@ -214,7 +214,7 @@ def test_a_leftover_of_another_computer_is_a_pin_and_a_journal(switch_on, open_d
 
 @pytest.mark.parametrize("personality", PERSONALITIES)
 def test_a_phone_that_cannot_cool_throttles_for_ever(personality: str):
-    life = Life(PERSONALITIES[personality], MISHAPS["cannot-cool"])
+    life = Simulation(PERSONALITIES[personality], MISHAPS["cannot-cool"])
 
     states = [life.advance(0.5), *(life.advance(3600) for _ in range(3))]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_devperf.simphone.translate import Back, sed_script, to_sandbox, tops
+from pytest_devperf.simphone.translate import OutputTranslator, root_folders, sed_script, to_sandbox
 
 ROOT = Path("/tmp/devperf-sim-x/phone")
 
@@ -61,7 +61,7 @@ def test_script_files_are_translated_alike(tmp_path: Path, root: Path):
 def test_output_is_translated_alike_however_it_is_cut(parts: list[bytes], data: st.DataObject):
     text = b"".join(parts)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
-    back = Back(ROOT)
+    back = OutputTranslator(ROOT)
 
     pieces = [back.feed(text[a:b]) for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
@@ -71,5 +71,5 @@ def test_output_is_translated_alike_however_it_is_cut(parts: list[bytes], data: 
 def test_a_folder_that_only_this_machine_has_is_missing_on_the_phone(tmp_path: Path):
     text = f"cat {tmp_path}/file"
 
-    assert tmp_path.parts[1] in tops()
+    assert tmp_path.parts[1] in root_folders()
     assert to_sandbox(text, ROOT) == f"cat {ROOT}{tmp_path}/file"

@@ -96,7 +96,7 @@ def test_a_phone_that_is_not_isolated_is_said_to_be_so(tool: Session, monkeypatc
     result = tool.run()
 
     assert result.ret == 0
-    assert "devperf: the simulated phone is not isolated (isolation was not asked for): its programs see this" in flat(
+    assert "devperf: the simulated phone is not isolated (isolation was not requested): its programs see this" in flat(
         result
     )
 

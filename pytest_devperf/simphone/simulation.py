@@ -1,4 +1,4 @@
-"""A phone's state over time: the one thing here that changes, behind one lock."""
+"""Simulate a phone's state over time: the only mutable state of a simulation, protected by one lock."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pytest_devperf.simphone.personality import Personality
 from pytest_devperf.simphone.physics import State
 
 
-class Life:
-    """A phone that lives: its time is real time times `speed`, plus jumps.
+class Simulation:
+    """A simulation of a phone: its time is real time times `speed`, plus jumps.
 
     Args:
         person: The family it belongs to.
-        mishap: What goes wrong with it.
+        mishap: What goes wrong.
         speed: Seconds that pass on the phone per real second.
     """
 
     def __init__(self, person: Personality, mishap: Mishap, speed: float = 1.0) -> None:
         if speed <= 0:
-            raise UsageError(f"a simulated phone cannot live at speed {speed}", "name a number above 0")
+            raise UsageError(f"a simulated phone cannot run at speed {speed}", "name a number above 0")
         ambient_c = person.body.ambient_c if mishap.ambient_c is None else mishap.ambient_c
         self.person = replace(person, body=replace(person.body, ambient_c=ambient_c))
         self.mishap = mishap
@@ -36,7 +36,7 @@ class Life:
         self._load_cores = 0.0
         self._slower = 1.0
         settled = State(
-            # where a phone of this kind settles that lies idle on a cable
+            # the steady state of an idle phone of this family on a cable
             die_c=ambient_c + 4.0,
             skin_c=ambient_c + 2.4,
             battery_c=ambient_c + 3.5,
@@ -45,7 +45,7 @@ class Life:
         self._state = replace(settled, **mishap.state)
 
     def look(self) -> State:
-        """Let the time pass that has passed, and tell the state."""
+        """Advance to the current time, and return the state."""
         with self._lock:
             return self._catch_up()
 
@@ -54,7 +54,7 @@ class Life:
 
         Args:
             seconds: Time on the phone.
-            load_cores: Cores' worth of work meanwhile.
+            load_cores: Number of busy cores during that time.
         """
         with self._lock:
             self._catch_up()
@@ -62,29 +62,29 @@ class Life:
             return self._state
 
     def change(self, **fields: Any) -> State:
-        """Change fields of the state: pull the cable, warm the skin, write a setting."""
+        """Change fields of the state: unplug the cable, warm the skin, write a setting."""
         with self._lock:
             self._state = replace(self._catch_up(), **fields)
             return self._state
 
     def work(self, load_cores: float) -> None:
-        """Say how many cores are busy from now on."""
+        """Set the number of busy cores from now on."""
         with self._lock:
             self._catch_up()
             self._load_cores = load_cores
 
     def slow_down(self, factor: float) -> None:
-        """Make all work take this many times as long, whatever the clocks do."""
+        """Make all work take this many times as long, independent of the clocks."""
         with self._lock:
             self._slower = factor
 
     def clock_slowdown(self, cpus: frozenset[int] | None = None) -> float:
-        """How many times as long work takes because of the clocks alone."""
+        """Return how many times as long work takes because of the clocks alone."""
         with self._lock:
             return physics.slowdown(self._catch_up(), self.person.body, cpus)
 
     def slowdown(self, cpus: frozenset[int] | None = None) -> float:
-        """How many times as long work takes now, against the best the phone can do."""
+        """Return how many times as long work takes now, compared to the highest speed of the phone."""
         with self._lock:
             return self._slower * physics.slowdown(self._catch_up(), self.person.body, cpus)
 

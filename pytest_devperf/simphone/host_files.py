@@ -1,8 +1,8 @@
-"""What a simulated phone is lent of this machine: single programs and the libraries they need, never a whole folder.
+"""Find the files of this machine that a simulated phone uses: single programs and the libraries they need.
 
-Programs that are built on this machine have to run on the phone, so it has this machine's loader and C library where
-they look for them. The shell and its commands are Android's own, mksh and toybox, if this machine has them; else other
-programs stand for them. Nothing else is there: a library or a file that a test forgot to push is missing.
+Programs built on this machine have to run on the phone, so it has this machine's loader and C library in the
+usual places. The shell and its commands are Android's own, mksh and toybox, if this machine has them; otherwise other
+programs replace them. Nothing else exists: a library or a file that a test forgot to push is missing.
 """
 
 from __future__ import annotations
@@ -30,51 +30,51 @@ TOOLS = (
     *("tar", "tee", "test", "time", "timeout", "touch", "tr", "true", "truncate", "tty", "uname", "uniq"),
     *("unlink", "uptime", "wc", "who", "xargs", "xxd", "yes"),
 )
-"""Commands of Android's toybox and its awk that other systems have, too. Source: AOSP, external/toybox and
+"""Commands of Android's toybox and awk that other systems have as well. Source: AOSP, external/toybox and
 external/one-true-awk."""
 
 SHELLS = ("mksh", "dash", "sh", "busybox")
-"""Android's shell is mksh; of the others the one that offers least beyond POSIX comes first."""
+"""Android's shell is mksh; among the others, those with fewer extensions of POSIX come first."""
 
 SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
-"""Folders that are searched for programs first: a user's own scripts of the same names come last."""
+"""Folders that are searched for programs first, before a user's own scripts of the same names."""
 
 LIBRARY_FOLDERS = ("/lib", "/usr/lib", "/lib64", "/usr/lib64")
-"""Folders that loaders search by themselves, beside those of the libraries that this process has loaded."""
+"""Folders that loaders search by default, in addition to those of the libraries that this process has loaded."""
 
 C_LIBRARIES = ("libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6")
-"""Libraries that a program built on this machine may need though nobody named them; those that exist are lent."""
+"""Libraries that a program built on this machine may need; those that exist are included."""
 
 LOCALES = ("/usr/lib/locale/C.utf8", "/usr/lib/locale/C.UTF-8")
-"""Folders in which systems keep the one locale that Android's C library has."""
+"""Folders in which systems keep the only locale of Android's C library."""
 
 RUNTIME = "/apex/python"
-"""Folder of the interpreter of apps. Android's own runtimes of apps lie under /apex, too."""
+"""Folder of the interpreter of apps. Android's own app runtimes are under /apex as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lent:
-    """Files of this machine, by their places on the phone."""
+class HostFiles:
+    """Files of this machine, by their paths on the phone."""
 
     programs: Mapping[str, str] = field(default_factory=dict)
-    """Name of a command -> file."""
+    """Command -> file."""
     libraries: Mapping[str, str] = field(default_factory=dict)
     """Path at which this machine's loader looks for a library -> file."""
     locale: str | None = None
     """Folder of the locale C.UTF-8, the same on both; None if there is none."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """Links at the root (`/lib`) -> what they lead to, as on this machine."""
+    """Link at the root (`/lib`) -> its target, as on this machine."""
     interpreter: str | None = None
-    """Path on the phone of the Python that apps run with; None if it cannot be lent."""
+    """Path on the phone of the Python that runs apps; None if it is not available."""
     runtime: Mapping[str, str] = field(default_factory=dict)
     """Path on the phone -> file or folder of that Python."""
     hidden: tuple[str, ...] = ()
-    """Folders of the runtime on the phone that stay empty: what is installed for this machine's Python."""
+    """Folders of that Python that stay empty on the phone: packages installed on this machine."""
 
 
 @functools.cache
-def find_lent() -> Lent:
-    """Find what a phone is lent that has a file system of its own, once for a process.
+def find_host_files() -> HostFiles:
+    """Find the files for a phone with its own file system, once per process.
 
     Raises:
         LookupError: This machine has no shell that could run there.
@@ -82,7 +82,7 @@ def find_lent() -> Lent:
     programs = {name: path for name in TOOLS if (path := _find_program(name)) is not None} | _find_toybox()
     shell = next((path for name in SHELLS if (path := _find_program(name)) is not None), None)
     if shell is None:
-        raise LookupError("this machine has no shell that could be lent to it")
+        raise LookupError("this machine has no shell that could run on it")
     programs["sh"] = shell
     libraries = _Libraries()
     for path in programs.values():
@@ -90,7 +90,7 @@ def find_lent() -> Lent:
     libraries.add_named(C_LIBRARIES)
     interpreter, runtime, hidden = _find_runtime(libraries.found)
     roots = [Path("/", name) for name in ("lib", "lib32", "lib64")]
-    return Lent(
+    return HostFiles(
         programs=programs,
         libraries=libraries.found,
         locale=next((path for path in LOCALES if Path(path).is_dir()), None),
@@ -102,18 +102,18 @@ def find_lent() -> Lent:
 
 
 def find_tools() -> dict[str, str]:
-    """Find the shell's commands on this machine, by their names, in whatever form they are."""
+    """Find the shell's commands on this machine by name, in any form."""
     found = {name: shutil.which(name, path=SYSTEM_PATH) or shutil.which(name) for name in TOOLS}
     return {name: path for name, path in found.items() if path is not None}
 
 
 def is_interpreter(word: str) -> bool:
-    """Find out whether a word of an app's command means the Python that runs this session."""
+    """Return whether a word of an app's command is the Python that runs this session."""
     return word in {sys.executable, _base_executable()}
 
 
 class _Libraries:
-    """Collects libraries, and those that they need in turn."""
+    """Collects libraries with their dependencies."""
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
@@ -121,7 +121,7 @@ class _Libraries:
         self._seen: set[Path] = set()
 
     def add(self, path: Path) -> None:
-        """Add what a program or library needs, and its loader."""
+        """Add the dependencies of a program or library, and its loader."""
         left = [path]
         while left:
             one = left.pop()
@@ -131,7 +131,7 @@ class _Libraries:
                 left += [Path(file) for file in self._find(elf, one)]
 
     def add_named(self, names: Iterable[str]) -> None:
-        """Add libraries by their names; those that do not exist are left out."""
+        """Add libraries by name; those that do not exist are left out."""
         for file in self._find(Elf(needed=tuple(names)), Path("/")):
             self.add(Path(file))
 
@@ -150,24 +150,24 @@ class _Libraries:
 
 @functools.cache
 def _library_folders() -> tuple[str, ...]:
-    """List folders of libraries: those that this process has loaded libraries from, then the usual ones."""
+    """List folders of libraries: those from which this process has loaded libraries, then the default ones."""
     loaded = []
     for line in Path("/proc/self/maps").read_text("utf-8", "surrogateescape").splitlines():
         path = line[line.find("/") :] if "/" in line else ""
         if ".so" in path and "/python" not in path and "site-packages" not in path:
-            loaded.append(os.path.dirname(path))  # noqa: PTH120 - a text is what is compared
+            loaded.append(os.path.dirname(path))  # noqa: PTH120 - compared as text
     system = [folder for folder in dict.fromkeys(loaded) if folder.startswith(LIBRARY_FOLDERS)]
     return (*system, *LIBRARY_FOLDERS)
 
 
 def _without_links(path: str) -> str:
-    """Give a path whose folders are no links; the file may be one."""
+    """Resolve the links in the folders of a path; the file itself may still be a link."""
     folder, _, name = path.rpartition("/")
     return f"{os.path.realpath(folder)}/{name}"
 
 
 def _find_program(name: str) -> str | None:
-    """Find a program that the phone can run: a script would need an interpreter that is not there."""
+    """Find a program that the phone can run: a script would need an interpreter that does not exist there."""
     for path in (SYSTEM_PATH, None):
         found = shutil.which(name, path=path)
         if found is not None and read_elf(Path(found)) is not None:
@@ -176,7 +176,7 @@ def _find_program(name: str) -> str | None:
 
 
 def _find_toybox() -> dict[str, str]:
-    """Find Android's own commands, if they are installed: one program under many names, which it prints."""
+    """Find Android's own commands if they are installed: one program with many names, which it lists."""
     path = _find_program("toybox")
     if path is None:
         return {}
@@ -196,7 +196,7 @@ def _find_runtime(known: Mapping[str, str]) -> tuple[str | None, dict[str, str],
     place = f"{RUNTIME}/{library.parent.name}/{library.name}"
     needed = _Libraries()
     for path in (executable, *library.glob("lib-dynload/*.so")):
-        if "_tkinter" not in path.name:  # it would bring the libraries of a whole desktop
+        if "_tkinter" not in path.name:  # it would add the libraries of a whole desktop
             needed.add(path)
     runtime = {f"{RUNTIME}/bin/{executable.name}": str(executable), place: str(library)}
     runtime |= {

@@ -1,4 +1,4 @@
-"""A file or a link that a push brings to the phone, block by block."""
+"""A file or a link that a push transfers to the phone, block by block."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from io import FileIO
 from .tree import Tree
 
 
-class Arriving:
-    """A file or a link that comes in blocks."""
+class IncomingFile:
+    """A file or a link that arrives in blocks."""
 
     def __init__(self, tree: Tree, path: str, mode: int) -> None:
         self.problem: str | None = None
-        """Why it cannot be kept; None while it can."""
+        """Why it cannot be stored; None as long as it can."""
         self._tree = tree
         self._path = path
         self._target = bytearray() if stat.S_ISLNK(mode) else None
         self._file: FileIO | None = None
         if self._target is None:
-            # The daemon hands the owner's rights on to everybody.
+            # The daemon extends the owner's permissions to everybody.
             bits = mode & 0o777
             bits |= bits >> 3 & 0o070
             bits |= bits >> 3 & 0o007
             self._try("couldn't create file", lambda: self._open(bits))
 
     def take(self, block: bytes) -> None:
-        """Keep one block, or note why not."""
+        """Write one block, or record the error."""
         if self._target is not None:
             self._target += block
         elif self._file is not None:
@@ -36,7 +36,7 @@ class Arriving:
             self._try("write failed", lambda: self._write(file, block))
 
     def end(self, changed_s: int) -> None:
-        """Close it, with the time of its last change."""
+        """Close the file and set its modification time."""
         target = self._target
         if target is not None:
             name = os.fsdecode(bytes(target).rstrip(b"\0"))
@@ -46,7 +46,7 @@ class Arriving:
             self._file.close()
 
     def give_up(self) -> None:
-        """Take away what came of it."""
+        """Delete the incomplete file."""
         if self._file is not None:
             self._file.close()
             self._file = None

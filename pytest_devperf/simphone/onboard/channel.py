@@ -1,4 +1,4 @@
-"""The conversation between a session and a phone's first process: lines of JSON, with open files beside them."""
+"""The channel between a session and a phone's first process: lines of JSON, with open files attached."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 MOST_FILES = 16
-"""Open files that one read takes at most: those of a few messages, each with three at most."""
+"""Most open files that one read accepts: those of a few messages, with at most three each."""
 
 Message = dict[str, Any]
 
 
-class Link:
-    """One end of the conversation."""
+class Channel:
+    """One end of the channel."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
@@ -24,21 +24,21 @@ class Link:
         self._files: list[int] = []
 
     def send(self, message: Message, files: Sequence[int] = ()) -> None:
-        """Send one message; the other side needs none if it is gone."""
+        """Send one message; an error is ignored if the other side has exited."""
         line = json.dumps({**message, "files": len(files)}).encode() + b"\n"
         with contextlib.suppress(OSError):
             sent = socket.send_fds(self.connection, [line], files) if files else 0
             self.connection.sendall(line[sent:])
 
     def read(self) -> tuple[Message | None, list[int]]:
-        """Wait for the next message and its files; None at the end."""
+        """Wait for the next message with its files; return None at the end."""
         while (taken := self.take()) is None:
             if not self.receive():
                 return None, []
         return taken
 
     def take(self) -> tuple[Message, list[int]] | None:
-        """Take the next message out of what was received; None while it is not whole."""
+        """Return the next complete message from the buffer; None if there is none."""
         line, end, rest = self._text.partition(b"\n")
         if not end:
             return None
@@ -49,13 +49,13 @@ class Link:
         return message, files
 
     def receive(self) -> bool:
-        """Receive what has come; False at the end."""
+        """Receive available data into the buffer; return False at the end."""
         try:
             data, files, _flags, _from = socket.recv_fds(self.connection, 1 << 16, MOST_FILES)
         except OSError:
             return False
         for file in files:
-            os.set_inheritable(file, False)  # noqa: FBT003 - the system's own name for it
+            os.set_inheritable(file, False)  # noqa: FBT003 - signature of the standard library
         self._files += files
         self._text += data
         return bool(data)

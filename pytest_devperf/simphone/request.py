@@ -1,4 +1,4 @@
-"""One call of an Android command, and what comes of it."""
+"""The request that a call of an Android command makes, and the response to it."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from pytest_devperf.simphone.personality import Personality
 from pytest_devperf.simphone.physics import State
 
 FAILED = 255
-"""What `cmd` returns where a service says -1."""
+"""Return code of `cmd` if a service returns -1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One call of a command, and all it may look at."""
+class Request:
+    """One call of a command, with all state that it may read."""
 
     words: tuple[str, ...]
-    """Its arguments, without its own name."""
+    """Its arguments, without its name."""
     person: Personality
     mishap: Mishap
     state: State
     serial: str
     used_kib: int = 0
-    """Space taken on the phone's storage."""
+    """Space used on the phone's storage."""
     free_kib: int | None = None
-    """Space that this machine has for it; None: enough."""
+    """Free space on this machine; None: enough."""
     memory: Callable[[int], tuple[int, int, int] | None] = lambda _pid: None
-    """Process id -> (PSS, RSS, swapped PSS) in KiB; None where there is no such process."""
+    """Process id -> (PSS, RSS, swapped PSS) in KiB; None if there is no such process."""
     apps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Installed apps, each with the process ids under which it runs."""
+    """Installed apps, each with the process ids of its running processes."""
     log: tuple[str, ...] = ()
     """Lines of the log."""
 
-    def shifted(self) -> Asked:
-        """The same call without its first word."""
+    def shifted(self) -> Request:
+        """The same call without its first argument."""
         return replace(self, words=self.words[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What the caller sees, and what becomes of the phone."""
+class Response:
+    """The output of a call, and its effects on the phone."""
 
     out: str = ""
     err: str = ""
     code: int = 0
     change: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the state that are other from now on."""
+    """Fields of the state that change."""
     launch: str | None = None
-    """An app to be started."""
+    """An app to start."""
     extras: Mapping[str, str] = field(default_factory=dict)
-    """What it is started with."""
+    """The extras of that app."""
     stop: str | None = None
-    """An app to be ended."""
+    """An app to stop."""
     logged: tuple[str, ...] | None = None
-    """The log from now on; None leaves it."""
+    """The new log; None: unchanged."""
