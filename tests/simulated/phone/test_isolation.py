@@ -37,7 +37,7 @@ ROOT = {
         "system",
         "vendor",
     ),
-    *("lib", "lib32", "lib64", "usr"),  # where this machine's loader looks for the libraries that are lent
+    *("lib", "lib32", "lib64", "usr"),  # where this machine's loader looks for the libraries that the phone uses
 }
 
 PROBE = "import os, socket; socket.create_connection(('127.0.0.1', int(os.environ['PORT'])))"

@@ -1,4 +1,4 @@
-"""What a simulated phone is lent of this machine."""
+"""The files of this machine that a simulated phone uses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_devperf.simphone.host_files import SHELLS, HostFiles, find_host_file
 from pytest_devperf.simphone.layout import CONTROL, Layout, isolated_layout, translated_layout
 from pytest_devperf.simphone.stubs import make_stubs
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lends single files")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can bind single files")
 
 STUBS = make_stubs(control=CONTROL, interpreter="/system/bin/sh", translating=False)
 
@@ -29,7 +29,7 @@ def test_a_program_of_this_machine_names_its_loader_and_its_libraries():
 
 
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"\x7fELF\x02\x01" + bytes(60), b"#!/bin/sh\n", bytes(4096)])
-def test_what_is_no_program_has_none(tmp_path: Path, data: bytes):
+def test_a_file_that_is_not_a_program_needs_no_libraries(tmp_path: Path, data: bytes):
     (tmp_path / "file").write_bytes(data)
 
     elf = read_elf(tmp_path / "file")
@@ -49,16 +49,16 @@ def test_a_damaged_program_is_read_or_refused(damage: list[tuple[int, int]]):
         read_elf(Path(file.name))
 
 
-def test_every_library_that_a_lent_program_needs_is_lent():
-    lent = find_host_files()
-    names = {Path(path).name for path in lent.libraries}
+def test_every_library_that_a_program_needs_is_included():
+    host_files = find_host_files()
+    names = {Path(path).name for path in host_files.libraries}
 
-    for program in {*lent.programs.values(), *lent.libraries.values()}:
+    for program in {*host_files.programs.values(), *host_files.libraries.values()}:
         elf = read_elf(Path(program))
         assert set(elf.needed) <= names, program
 
 
-def test_the_shell_is_androids_or_the_plainest_there_is():
+def test_the_shell_is_mksh_or_the_simplest_one_installed():
     assert Path(find_host_files().programs["sh"]).name in {*SHELLS, "toybox", "bash"}
 
 
@@ -67,7 +67,7 @@ def paths(layout: Layout) -> list[str]:
 
 
 @pytest.mark.parametrize("sdk", [28, 35])
-def test_no_path_is_laid_out_twice(sdk: int):
+def test_no_path_occurs_twice_in_a_layout(sdk: int):
     laid = paths(isolated_layout(find_host_files(), STUBS, sdk=sdk))
     translated = paths(translated_layout(find_tools(), STUBS))
 
@@ -76,17 +76,17 @@ def test_no_path_is_laid_out_twice(sdk: int):
 
 
 def test_a_phone_shows_no_folder_of_this_machine_but_its_python_and_its_locale():
-    lent = find_host_files()
-    steps = isolated_layout(lent, STUBS, sdk=35).steps
+    host_files = find_host_files()
+    steps = isolated_layout(host_files, STUBS, sdk=35).steps
     folders = [
-        source for word, _path, *rest in steps if word == "lend" for source in rest if Path(str(source)).is_dir()
+        source for word, _path, *rest in steps if word == "bind" for source in rest if Path(str(source)).is_dir()
     ]
 
-    assert set(folders) <= {*lent.runtime.values(), lent.locale}
+    assert set(folders) <= {*host_files.runtime.values(), host_files.locale}
 
 
-def test_commands_of_android_go_before_programs_that_are_lent():
+def test_stubs_take_precedence_over_programs_of_this_machine():
     layout = isolated_layout(HostFiles(programs={"id": "/usr/bin/id", "cat": "/usr/bin/cat"}), STUBS, sdk=35)
 
     words = {path: word for word, path, *_rest in layout.steps}
-    assert (words["/system/bin/id"], words["/system/bin/cat"]) == ("file", "lend")
+    assert (words["/system/bin/id"], words["/system/bin/cat"]) == ("file", "bind")
