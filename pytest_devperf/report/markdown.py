@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_devperf.compare.words import BLIND, sentence
+from pytest_devperf.compare.words import BLIND
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.as_text import told_lines
@@ -165,18 +165,10 @@ def _told(group: Group, names: Sequence[str]) -> Iterator[_Section]:
     if group.quiet:
         return
     rows = tuple(
-        f"- {_named(entry, names)}: {prose(_short(words, 1000))}"
-        for entry in group.entries
-        if (words := entry.reason or _improved(entry))
+        f"- {_named(entry, names)}: {prose(_short(words, 1000))}" for entry in group.entries if (words := entry.reason)
     )
     if rows:
         yield _Section(opening="", rows=rows, noun="explanation")
-
-
-def _improved(entry: Entry) -> str:
-    comparison = entry.record.comparison if entry.record is not None else None
-    found = comparison.changes if comparison is not None else ()
-    return "; ".join(sentence(change) for change in found if change.verdict == "improved")
 
 
 def _listed(group: Group, names: Sequence[str]) -> _Section:

@@ -63,6 +63,13 @@
     ctx.restore();
   }
 
+  function bar(chart, x, low, high) {
+    const { top, height } = chart.bbox;
+    const inside = value => Math.min(Math.max(chart.valToPos(value, "y", true), top), top + height);
+    const at = chart.valToPos(x, "x", true);
+    stroked(chart, colour("now-fill"), [], [[at, inside(low)], [at, inside(high)]], 7);
+  }
+
   function filled(chart, fill, x0, y0, x1, y1) {
     chart.ctx.fillStyle = fill;
     chart.ctx.fillRect(Math.min(x0, x1), Math.min(y0, y1), Math.abs(x1 - x0), Math.abs(y1 - y0));
@@ -113,7 +120,7 @@
     const count = Math.max(rounds.mid.length, 1);
     const places = rounds.mid.map((_, at) => at + 1);
     const worse = limits && limits[better === "lower" ? 1 : 0];
-    const values = [...rounds.low, ...rounds.high, ...before.slice(0, count), then, worse].filter(value => value != null);
+    const values = [...rounds.mid, ...before.slice(0, count), then, worse].filter(value => value != null);
     const x = { time: false, range: [0.5, count + 0.5] };
     const readout = element("p", "", "readout");
     const say = chart => {
@@ -123,7 +130,7 @@
     const sync = { key: place.dataset.numbers };
     const main = make({
       height: 200,
-      scales: { x, y: { range: padded(values) } },
+      scales: { x, y: { range: padded(withBars(values, rounds)) } },
       axes: axes(unit).map((axis, at) => at ? axis : whole(axis)),
       cursor: { sync },
       series: [
@@ -141,11 +148,7 @@
             horizontal(chart, worse, colour("limit"), []);
           }
           if (then != null) horizontal(chart, then, colour("then"), [6, 4]);
-          rounds.mid.forEach((_, at) => {
-            const at_x = chart.valToPos(at + 1, "x", true);
-            const ends = [rounds.low[at], rounds.high[at]].map(value => [at_x, chart.valToPos(value, "y", true)]);
-            stroked(chart, colour("now-fill"), [], ends, 7);
-          });
+          rounds.mid.forEach((_, at) => bar(chart, at + 1, rounds.low[at], rounds.high[at]));
         }],
         setCursor: [say],
       },
@@ -173,6 +176,13 @@
       `middle half ${spelt(rounds.low[at], unit)} to ${spelt(rounds.high[at], unit)}`];
     STRIPS.forEach(([name, words, own]) => rounds[name] && parts.push(`${words} ${spelt(rounds[name][at], own)}`));
     return parts.join("; ");
+  }
+
+  // One bar that is much longer than the others lie apart is cut off: it would flatten them.
+  function withBars(values, bars) {
+    const low = Math.min(...values), high = Math.max(...values);
+    const reach = Math.max(high - low, Math.abs(high) * LEAST_SHARE);
+    return [...values, ...bars.low, ...bars.high].map(value => Math.min(Math.max(value, low - reach), high + reach));
   }
 
   // At least so much of an axis shows: differences that mean nothing must not look large.
@@ -233,20 +243,16 @@
   function drawPast(place, numbers) {
     const { unit, mid, iqr, levels } = numbers;
     const places = mid.map((_, at) => at + 1);
-    const ends = mid.flatMap((value, at) => [value, value + (iqr[at] || 0)]);
+    const bars = { low: mid, high: mid.map((value, at) => value + (iqr[at] || 0)) };
     const readout = element("p", "", "readout");
     const chart = make({
       height: 190,
-      scales: { x: { time: false, range: [0.5, mid.length + 0.5] }, y: { range: padded(ends) } },
+      scales: { x: { time: false, range: [0.5, mid.length + 0.5] }, y: { range: padded(withBars(mid, bars)) } },
       axes: axes(unit, "run, oldest first").map((axis, at) => at ? axis : whole(axis)),
       series: [{}, { stroke: colour("now"), width: 1, points: { show: true, size: 7, fill: colour("now") } }],
       hooks: {
         drawAxes: [chart => {
-          mid.forEach((value, at) => {
-            const x = chart.valToPos(at + 1, "x", true);
-            const bar = [value, value + (iqr[at] || 0)].map(each => [x, chart.valToPos(each, "y", true)]);
-            stroked(chart, colour("now-fill"), [], bar, 7);
-          });
+          mid.forEach((value, at) => bar(chart, at + 1, value, value + (iqr[at] || 0)));
           levels.forEach(([from, to, value], at) => {
             const y = chart.valToPos(value, "y", true);
             const [left, right] = [from + 0.5, to + 0.5].map(each => chart.valToPos(each, "x", true));
