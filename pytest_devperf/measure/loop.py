@@ -17,6 +17,7 @@ from pytest_devperf.measure.stability import converged
 from pytest_devperf.measure.undisturbed import with_round
 from pytest_devperf.measure.warmup import Warmth, check_tick, checked, settle
 from pytest_devperf.metric import NS_PER_S
+from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
 from pytest_devperf.targets.protocol import Clock, ContextReporting, RoundContext, Runner, SelfWarming, Ticking
 
@@ -78,6 +79,8 @@ class Around:
     """Wait between rounds in seconds."""
     use_anchor: bool = True
     """Whether the anchor kernel is timed around each round."""
+    look: Callable[[], Context] | None = None
+    """Reads the sensors after each round, if its runner does not know them."""
     on_round: Callable[[Round], None] | None = None
     """Told of each round as it is kept."""
     redo: Redo | None = None
@@ -154,9 +157,20 @@ async def take_kept_round(runner: AnyRunner, job: Job, index: int, clock: Clock,
         if around.redo is None or not around.redo(taken):
             break
         taken = await take_round(runner, job, index, use_anchor=around.use_anchor)
+    if around.look is not None:
+        taken = _seen(taken, around.look())
     if around.on_round is not None:
         around.on_round(taken)
     return taken
+
+
+def _seen(taken: Round, seen: Context) -> Round:
+    """Add to a round what the sensors say right after it; what its runner knows stands."""
+    return replace(
+        taken,
+        temp_c=taken.temp_c if taken.temp_c is not None else seen.temp_c,
+        clock_khz=taken.clock_khz or max(seen.max_khz.values(), default=None),
+    )
 
 
 async def take_round(runner: AnyRunner, job: Job, index: int, *, use_anchor: bool) -> Round:

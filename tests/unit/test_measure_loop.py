@@ -14,6 +14,7 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.loop import Around, enough, run_start, tidy
 from pytest_devperf.measure.round import Earlier, Round, StartPlan, StartResult
 from pytest_devperf.measure.warmup import seen_step
+from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.protocol import Memory, RoundContext
 
 
@@ -144,6 +145,20 @@ def test_each_round_is_told_as_it_is_kept() -> None:
     assert tuple(told) == start_result.rounds
 
 
+def test_sensors_are_read_after_each_round_and_what_its_runner_knows_stands() -> None:
+    looks = iter(
+        Context(at_ns=0, temp_c=40.0 + at, max_khz={"policy0": 1_000_000, "policy4": 2_000_000 - at}) for at in range(9)
+    )
+
+    plain = run_start(Device(steady(1_000_000)), SHARE, PLAN, Tape(), Around(look=lambda: next(looks)))
+    known = RoundContext(temp_c=50.0, clock_khz=3)
+    watched = run_start(Watched(steady(1e6), seen=known), SHARE, PLAN, Tape(), Around(look=lambda: Context(at_ns=0)))
+
+    assert [taken.temp_c for taken in plain.rounds] == [40.0, 41.0, 42.0, 43.0]
+    assert [taken.clock_khz for taken in plain.rounds] == [2_000_000, 1_999_999, 1_999_998, 1_999_997]
+    assert {(taken.temp_c, taken.clock_khz) for taken in watched.rounds} == {(50.0, 3)}
+
+
 def test_a_rounds_witness_is_kept_with_it() -> None:
     seen = RoundContext(
         cpu_ns=5,
@@ -152,6 +167,7 @@ def test_a_rounds_witness_is_kept_with_it() -> None:
         slept=True,
         throttled=True,
         temp_c=40.0,
+        clock_khz=1_900_000,
         also={"first_item": (1.0,)},
         values={"items": (3.0, "items", "higher")},
     )
@@ -165,6 +181,7 @@ def test_a_rounds_witness_is_kept_with_it() -> None:
         slept=True,
         throttled=True,
         temp_c=40.0,
+        clock_khz=1_900_000,
         also={"first_item": (1.0,)},
         values={"items": (3.0, "items", "higher")},
     )

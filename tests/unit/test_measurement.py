@@ -28,7 +28,8 @@ ROWS = st.lists(st.lists(st.integers(min_value=1, max_value=10**9), min_size=5, 
 
 def start_result(process: int, *centres_ns: float, **fields) -> StartResult:
     rounds = tuple(
-        Round(process=process, samples_ns=round_of(centre, 200.0), cpu_ns=7, anchor_ns=5000.0) for centre in centres_ns
+        Round(process=process, samples_ns=round_of(centre, 200.0), cpu_ns=7, anchor_ns=5000.0, temp_c=31.5, clock_khz=9)
+        for centre in centres_ns
     )
     given_fields = {"iterations": 30, "inner_loops": 1, "total_rounds": 6, "tick_ns": 40.0, "stop": "done"}
     return StartResult(rounds=rounds, **{**given_fields, **fields})
@@ -39,6 +40,7 @@ def test_the_rounds_of_all_starts_stand_in_order_with_their_start() -> None:
     assert found.process == (0, 0, 1)
     assert found.cpu_ns == (7, 7, 7)
     assert found.anchor_ns == (5000.0,) * 3
+    assert (found.temp_c, found.clock_khz) == ((31.5,) * 3, (9,) * 3)
     assert (found.planned_rounds, found.inner_loops, found.main, found.stop) == (6, 1, True, "done")
 
 
@@ -69,7 +71,7 @@ def test_what_ended_the_rounds_is_told_from_any_start() -> None:
 def test_what_is_not_known_of_any_round_is_left_out() -> None:
     bare = replace(start_result(0, 1e6), rounds=(Round(process=0, samples_ns=(1.0, 2.0)),))
     found = time_measurement(LATENCY, [bare])
-    assert (found.cpu_ns, found.anchor_ns) == ((), ())
+    assert (found.cpu_ns, found.anchor_ns, found.temp_c, found.clock_khz) == ((), (), (), ())
 
 
 def test_a_further_series_of_the_same_runs_is_a_metric_of_its_own() -> None:
@@ -106,6 +108,7 @@ def test_the_second_look_lies_beside_the_first_and_changes_nothing_of_it() -> No
     assert both.confirmation is not None
     assert both.confirmation.process == (3, 4)
     assert both.confirmation.anchor_ns == (5000.0, 5000.0)
+    assert (both.confirmation.temp_c, both.confirmation.clock_khz) == ((31.5, 31.5), (9, 9))
     assert msgspec.structs.replace(both, confirmation=None) == first
     assert derive(both).robust == first.robust
 
