@@ -1,7 +1,7 @@
-"""The `devperf` command: the plugin's words without pytest.
+"""The `devperf` command: compares and shows runs without pytest.
 
-A verb is a file: module `<verb>` with `add_arguments(parser)` and `run(arguments) -> exit code`, and a
-row in `command.VERBS`. It is imported when it is called.
+Each verb is a module `<verb>` with `add_arguments(parser)` and `run(arguments) -> exit code`, and an entry in
+`command.VERBS`. It is imported when the verb is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m pytest_devperf.cli`: the command where scripts are not on the path."""
+"""Run the command as `python -m pytest_devperf.cli`, if scripts are not on the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that several verbs share, spelt as the plugin's options without their prefix."""
+"""Arguments shared by several verbs, named like the plugin's options without their prefix."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes no empty value, ends with the exit code of a usage error, and suits any encoding."""
+    """A parser that refuses empty values, exits with the code of a usage error, and supports any encoding."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        # An unset variable of a script (`--label "$LABEL"`) must not mean the default.
+        # An unset variable in a script (`--label "$LABEL"`) must not mean the default.
         self.register("type", None, _text)
         self.register("type", Path, _path)
 
@@ -30,15 +30,15 @@ class Parser(argparse.ArgumentParser):
         super()._print_message(encodable(message, getattr(stream, "encoding", None)), stream)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one line and where to read on."""
+        """Print the error in one line, with a hint on the help, and exit."""
         self.exit(EXIT_USAGE, f"{self.prog}: {message}: see {self.prog} --help\n")
 
 
 def seconds(text: str) -> float:
-    """Read a time in seconds, from zero to a year.
+    """Parse a time in seconds, from zero to a year.
 
     Raises:
-        argparse.ArgumentTypeError: It is none.
+        argparse.ArgumentTypeError: It is not such a time.
     """
     value = parse_number(text)
     if value is None or not 0 <= value <= LONGEST_S:

@@ -1,11 +1,11 @@
-"""Which verbs there are, and how one is run."""
+"""The verbs of the command, and how one is run."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
-from pytest_devperf.cli.output import EXIT_FAILED, EXIT_USAGE, complain, say
+from pytest_devperf.cli.output import EXIT_FAILED, EXIT_USAGE, echo, echo_error
 
 VERBS = {
     "list": "list the devices and labels of a store, with -v every run",
@@ -19,25 +19,25 @@ VERBS = {
     "unpin": "undo changes that were left on a phone",
     "sim": "run a simulated phone for adb until Ctrl-C",
 }
-"""Every verb with what it does; the order is that of `devperf --help`."""
+"""Description of every verb, in the order of `devperf --help`."""
 
 _EXIT_INTERRUPTED = 130
-"""What shells give for Ctrl-C."""
+"""Exit code of a shell after Ctrl-C."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb and give the exit code: 0 fine, 1 regressed or nothing compared, 4 usage."""
+    """Run one verb and return the exit code: 0 success, 1 regressed or nothing compared, 4 usage."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] in {"-h", "--help"}:
-        say(_help())
+        echo(_help())
         return 0
     if words and words[0] == "--version":
         from pytest_devperf import __version__
 
-        say(f"pytest-devperf {__version__}")
+        echo(f"pytest-devperf {__version__}")
         return 0
     if not words or words[0] not in VERBS:
-        complain(_unknown(words))
+        echo_error(_unknown(words))
         return EXIT_USAGE
     return _run(words[0], words[1:])
 
@@ -54,7 +54,7 @@ def _run(verb: str, words: Sequence[str]) -> int:
     try:
         code: int = module.run(parser.parse_args(words))
     except DevperfError as error:
-        complain(f"devperf {verb}: {error}")
+        echo_error(f"devperf {verb}: {error}")
         return EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pytest_devperf.cli.arguments import add_store, add_verbose
 from pytest_devperf.cli.find import find_runs, store_at
 from pytest_devperf.cli.judging import add_policy, find_baselines, policy_of, with_comparisons
-from pytest_devperf.cli.output import EXIT_FAILED, columns, say
+from pytest_devperf.cli.output import EXIT_FAILED, columns, echo
 from pytest_devperf.compare.tally import tally
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
@@ -21,7 +21,7 @@ from pytest_devperf.report.report import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the runs, and what the plugin takes to judge by."""
+    """Add the runs, and the options that determine the verdicts."""
     runs = "a label (its newest generation), a run's id, or a file"
     parser.add_argument("base", metavar="BASE", nargs="+", help=runs)
     parser.add_argument(
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the plugin's tables and give its exit code."""
+    """Print the plugin's tables and return its exit code."""
     store, policy = store_at(arguments.store), policy_of(arguments)
     candidates = [each for word in arguments.to for each in find_runs(word, store)]
     baselines = [find_baselines(arguments.base, store, each.device) for each in candidates]
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         compared_with=" ".join(arguments.base),
         expected_false_alarms=tally(comparisons, policy).expected_false_alarms,
     )
-    say(render(report, width=columns(), verbosity=arguments.verbose))
+    echo(render(report, width=columns(), verbosity=arguments.verbose))
     return _code(report, arguments)
 
 

@@ -1,4 +1,4 @@
-"""Wait until a device has cooled down, and show its temperature meanwhile."""
+"""Wait until a device has cooled down, and show its temperature in the meantime."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from contextlib import ExitStack
 
 from pytest_devperf.cli.arguments import seconds
 from pytest_devperf.cli.device import add_target, open_device
-from pytest_devperf.cli.output import say, show_live
+from pytest_devperf.cli.output import echo, show_live
 from pytest_devperf.measure.cooldown import CEILING_S, FLOOR_S, Cooling, cool, parse_cooldown
 from pytest_devperf.report.live import format_cooling
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Add the arguments."""
     add_target(parser, default="auto")
     parser.add_argument("--cooldown", default="auto", metavar="auto|SECONDS|temp=C", help="what to wait for")
     parser.add_argument("--floor", type=seconds, default=FLOOR_S, metavar="SECONDS", help="shortest wait for a plateau")
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Wait; tell how it ended. A wait that was cut off by its ceiling gives 1."""
+    """Wait, and print how the wait ended. Return 1 if it reached its maximum."""
     mode = parse_cooldown(arguments.cooldown)
     last: Cooling | None = None
     with ExitStack() as stack:
@@ -38,5 +38,5 @@ def run(arguments: argparse.Namespace) -> int:
             show_live(f"{target.device.name}: {format_cooling(last)}")
         show_live("")
         if last is not None:
-            say(f"{target.device.name}: {format_cooling(last)}")
+            echo(f"{target.device.name}: {format_cooling(last)}")
     return 1 if last is not None and last.timed_out else 0

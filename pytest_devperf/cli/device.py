@@ -1,4 +1,4 @@
-"""The device a verb speaks to."""
+"""Open the device that a verb uses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_devperf.cli.output import complain
+from pytest_devperf.cli.output import echo_error
 from pytest_devperf.errors import UsageError
 from pytest_devperf.targets.clock import SystemClock
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A device, and the clock that whoever waits for it asks."""
+    """A device, and the clock used for waits."""
 
     target: Target
     clock: Clock
-    """A simulated phone's own: waiting for it takes no time."""
+    """For a simulated phone, its own clock: waiting takes no time."""
 
 
 def add_target(parser: argparse.ArgumentParser, *, default: str) -> None:
@@ -36,11 +36,11 @@ def add_target(parser: argparse.ArgumentParser, *, default: str) -> None:
 
 
 def open_device(spec: str, stack: ExitStack) -> Opened:
-    """Open the device that a spec means; the stack closes it.
+    """Open the device of a spec; the stack closes it.
 
     Raises:
         UsageError: There is no such device.
-        TargetError: It went away.
+        TargetError: It was disconnected.
     """
     from pytest_devperf.targets.android.phone import AndroidTarget
 
@@ -63,13 +63,13 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
 
 
 def _open_phone(spec: str, clock: Clock) -> AndroidTarget | None:
-    """Open the phone that a spec means; if `auto` can use none of those attached, say so and go to this machine."""
+    """Open the phone of a spec; if `auto` cannot use any attached phone, print why and use this machine."""
     from pytest_devperf.targets.android.open import NoUsablePhone, open_target
 
     try:
         return open_target(spec, clock=clock)
     except NoUsablePhone as obstacle:
-        complain(f"this machine is used instead of a phone: {obstacle}")
+        echo_error(f"this machine is used instead of a phone: {obstacle}")
         return None
 
 

@@ -1,4 +1,4 @@
-"""Runs that a word on the command line means: a label, a run's id, or a file."""
+"""Find the runs for a word on the command line: a label, a run's id, or a file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pytest_devperf.store.open import DEFAULT, open_store
 from pytest_devperf.store.store import LabelSummary, Store
 
 _SHORTEST_ID = 4
-"""Characters of an id that are taken for one."""
+"""Fewest characters that are treated as the beginning of an id."""
 
 
 def store_at(spec: str | None) -> Store:
-    """Open the store that `--store` names, or the nearest one from the current folder upwards.
+    """Open the store of `--store`, or the nearest one from the current folder upwards.
 
-    Plugins add kinds of stores by an entry point `pytest_devperf.stores`: a function spec -> store or None.
+    Plugins add kinds of stores with an entry point `pytest_devperf.stores`: a function spec -> store or None.
 
     Raises:
-        UsageError: The spec names no store.
+        UsageError: The spec is not a store.
     """
     here = Path.cwd()
     if spec is None:
@@ -35,10 +35,10 @@ def store_at(spec: str | None) -> Store:
 
 
 def find_runs(word: str, store: Store) -> Sequence[Run]:
-    """Find the runs that a word means: those of a file, the newest one of a label on each device, or one by id.
+    """Find the runs for a word: those of a file, the newest one of a label on each device, or one by id.
 
     Raises:
-        UsageError: It means none; what there is is listed.
+        UsageError: There are none; the message lists existing labels.
     """
     if _means_a_file(word, store):
         return _runs_of_file(word)
@@ -52,12 +52,12 @@ def find_runs(word: str, store: Store) -> Sequence[Run]:
 
 
 def find_baseline(word: str, store: Store, fingerprint: str) -> Sequence[Run]:
-    """Find the runs that a word means as a baseline of one device: the newest generation of a label.
+    """Find the baseline of one device for a word: the newest generation of a label, a run's id, or a file.
 
-    Runs of a file stay whatever their device is, so that the comparison can say that it is another one.
+    Runs from a file are returned for any device, so that the comparison can report that the device differs.
 
     Raises:
-        UsageError: It means none on any device.
+        UsageError: There are none on any device.
     """
     if _means_a_file(word, store):
         return _runs_of_file(word)
@@ -92,7 +92,7 @@ def _by_id(word: str, store: Store, label_summaries: Sequence[LabelSummary]) -> 
         return found
     if found:
         ids = ", ".join(run.id for run in found)
-        raise UsageError(f"{word!r} is the beginning of several run ids ({ids})", "write more of it")
+        raise UsageError(f"{word!r} is the beginning of several run ids ({ids})", "add more characters")
     raise UsageError(f"no label or run named {word!r} in {store}", _listed(label_summaries))
 
 
@@ -101,15 +101,15 @@ def _matching(word: str, store: Store, label_summary: LabelSummary) -> Iterator[
 
 
 def device_label_summaries(store: Store, label: str, device: str | None) -> Sequence[LabelSummary]:
-    """Find the shelves of a label, of every device or of one.
+    """Find the summaries of a label, for every device or for one.
 
     Args:
-        store: Where runs are kept.
+        store: The store.
         label: The label.
         device: Beginning of a device's fingerprint; None: every device.
 
     Raises:
-        UsageError: There is none; what there is is listed.
+        UsageError: There is none; the message lists existing labels.
     """
     label_summaries = store.label_summaries()
     found = [

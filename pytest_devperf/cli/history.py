@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_devperf.cli.arguments import add_store
 from pytest_devperf.cli.find import device_label_summaries, store_at
-from pytest_devperf.cli.output import columns, complain, say
+from pytest_devperf.cli.output import columns, echo, echo_error
 from pytest_devperf.compare.shift import Shift
 from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
@@ -31,9 +31,9 @@ _COLUMNS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the case and where its runs are."""
-    parser.add_argument("case", metavar="CASE", help="id of a case, or a part that no other case has")
-    parser.add_argument("--label", metavar="LABEL", help="the label (default: the only one there is)")
+    """Add the case, and the options that select its runs."""
+    parser.add_argument("case", metavar="CASE", help="id of a case, or a unique part of it")
+    parser.add_argument("--label", metavar="LABEL", help="the label (default: the only one)")
     parser.add_argument(
         "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
     )
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a table for every device, oldest run first, and what changed below it."""
+    """Print a table for every device, oldest run first, followed by the changes."""
     store = store_at(arguments.store)
     told = []
     for label_summary in device_label_summaries(store, _label(arguments.label, store), arguments.device):
@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         if points:
             told.append("\n".join((device_line(label_summary.device), "", *_lines(points))))
     if not told:
-        raise UsageError(f"no run of the label holds {arguments.metric or 'a value'} of {arguments.case}")
-    say("\n\n".join(told))
+        raise UsageError(f"no run of the label contains {arguments.metric or 'a value'} of {arguments.case}")
+    echo("\n\n".join(told))
     return 0
 
 
@@ -72,10 +72,10 @@ def _points(label_summary: LabelSummary, store: Store, arguments: argparse.Names
 
 
 def _case_id(word: str, runs: Sequence[Run]) -> str:
-    """Find the case that a word means.
+    """Find the case for a word.
 
     Raises:
-        UsageError: It means none, or several; they are listed.
+        UsageError: It matches none, or several; the message lists them.
     """
     ids = sorted({record.id for each in runs for record in each.cases})
     near = [word] if word in ids else [case_id for case_id in ids if word in case_id]
@@ -87,7 +87,7 @@ def _case_id(word: str, runs: Sequence[Run]) -> str:
 
 
 def _lines(points: Sequence[Point]) -> list[str]:
-    """Lay the runs out, and name the commits at which the level changed."""
+    """Render the table of runs, and name the commits at which the level changed."""
     newest = points[-1]
     found = _found(points)
     rows = [
@@ -106,11 +106,11 @@ def _lines(points: Sequence[Point]) -> list[str]:
 
 
 def _found(points: Sequence[Point]) -> Mapping[int, Shift]:
-    """Look for changes of level; without the package that finds them the table is shown all the same."""
+    """Find changes of level; empty if the package for that is not installed, so that the table is still printed."""
     try:
         return level_changes(points)
     except UsageError as error:
-        complain(str(error))
+        echo_error(str(error))
         return {}
 
 

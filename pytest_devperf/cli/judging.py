@@ -1,4 +1,4 @@
-"""Comparing runs as the plugin does, for the verbs that do so."""
+"""Compare runs as the plugin does, for several verbs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_devperf.store.store import Store
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Take what a comparison is strict about, spelt as the plugin's options."""
+    """Add the options that determine the verdicts, named like the plugin's."""
     parser.add_argument(
         "--tolerance", metavar="[METRIC=]X%", action="append", default=[], type=_tolerance, help="repeatable"
     )
@@ -50,10 +50,10 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
 
 
 def policy_of(arguments: argparse.Namespace) -> Policy:
-    """Read what the comparison is strict about.
+    """Read the policy of the comparison from the arguments.
 
     Raises:
-        UsageError: A caution that is accepted is none that refuses.
+        UsageError: An accepted caution does not refuse comparison.
     """
     accepted = frozenset(name.strip() for names in arguments.accept for name in names.split(",") if name.strip())
     refusing = sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses)
@@ -63,7 +63,7 @@ def policy_of(arguments: argparse.Namespace) -> Policy:
         tolerance=dict(arguments.tolerance),
         rule=arguments.rule,
         iqr=arguments.iqr,
-        confirm=False,  # nothing can be measured again here
+        confirm=False,  # this command cannot measure again
         anchor=not arguments.no_anchor,
         accept=accepted,
         strict_context=arguments.strict_context,
@@ -71,16 +71,16 @@ def policy_of(arguments: argparse.Namespace) -> Policy:
 
 
 def find_baselines(words: Sequence[str], store: Store, device: DeviceRecord) -> Mapping[str, Baseline]:
-    """Find what every case is compared with on a device."""
+    """Find the baseline of every case on a device."""
     runs = [each for word in words for each in find_baseline(word, store, device.fingerprint)]
     own = [each for each in runs if each.device.fingerprint == device.fingerprint]
-    if len(words) > 1:  # together they are one generation
+    if len(words) > 1:  # several runs form one generation
         runs = [replace(each, label=" ".join(words), generation=words[0]) for each in own or runs]
     return index(runs, device.fingerprint, unit=device.unit)
 
 
 def with_comparisons(candidate: Run, baselines: Mapping[str, Baseline], policy: Policy) -> Run:
-    """Give a run with a comparison for every case, and what its baseline holds besides."""
+    """Return a run with a comparison for every case, and with the cases missing from it."""
     together = metrics_judged(baselines.get(record.id) for record in candidate.cases)
     policy = dataclasses.replace(policy, metrics=together)
     cases = tuple(
@@ -98,13 +98,13 @@ def with_comparisons(candidate: Run, baselines: Mapping[str, Baseline], policy: 
 
 
 def _policy_for(record: Record, policy: Policy) -> Policy:
-    """Ask for a confirmation only of a case that carries one."""
+    """Require a confirmation only for a case that has one."""
     carried = any(metric.confirmation is not None for metric in record.metrics)
     return dataclasses.replace(policy, confirm=True) if carried else policy
 
 
 def _tolerance(text: str) -> tuple[str, float]:
-    """Read a tolerance; argparse shows the message of its own kind of error alone."""
+    """Parse a tolerance; argparse only shows messages of its own exception."""
     try:
         return parse_tolerance(text)
     except ValueError as error:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from pytest_devperf.cli.arguments import add_store, add_verbose
 from pytest_devperf.cli.find import store_at
-from pytest_devperf.cli.output import columns, say
+from pytest_devperf.cli.output import columns, echo
 from pytest_devperf.report.header import commit_line, device_line
 from pytest_devperf.report.table import Column, Row, lay_out
 from pytest_devperf.store.store import LabelSummary, Store
@@ -25,7 +25,7 @@ _RUNS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the store and how much to tell."""
+    """Add the store and the verbosity."""
     add_store(parser)
     add_verbose(parser)
 
@@ -35,16 +35,16 @@ def run(arguments: argparse.Namespace) -> int:
     store = store_at(arguments.store)
     label_summaries = store.label_summaries()
     if not label_summaries:
-        say(f"{store} is empty: save a run with pytest --devperf-save LABEL")
+        echo(f"{store} is empty: save a run with pytest --devperf-save LABEL")
         return 0
     for device, group in groupby(label_summaries, key=lambda label_summary: label_summary.device):
-        say(device_line(device))
+        echo(device_line(device))
         if arguments.verbose:
             rows = [row for label_summary in group for row in _run_rows(label_summary, store)]
-            say("\n".join(lay_out(_RUNS, rows, columns())) + "\n")
+            echo("\n".join(lay_out(_RUNS, rows, columns())) + "\n")
         else:
             rows = [(label_summary.label, str(label_summary.runs), label_summary.newest) for label_summary in group]
-            say("\n".join(lay_out(_LABELS, rows, columns())) + "\n")
+            echo("\n".join(lay_out(_LABELS, rows, columns())) + "\n")
     return 0
 
 

@@ -1,8 +1,8 @@
 """Show how far saved runs of unchanged code differ from one another, and which tolerance suits.
 
 All runs of the newest generation of LABEL count as unchanged code; pytest --devperf-save LABEL --devperf-append
-adds one. Every run is compared with its neighbours in time by the rule of the plugin, as the saved run and as the
-new one, and the run next to it serves as the confirmation.
+adds one. Every run is compared with its neighbours in time by the rule of the plugin, both as the saved and as the
+new run; the run next to it serves as the confirmation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from pytest_devperf.cli.arguments import add_store
 from pytest_devperf.cli.find import device_label_summaries, store_at
-from pytest_devperf.cli.output import columns, say
+from pytest_devperf.cli.output import columns, echo
 from pytest_devperf.compare.history import newest_generation
 from pytest_devperf.compare.noise import FEWEST, Noise, noise
 from pytest_devperf.compare.policy import Policy
@@ -23,11 +23,11 @@ from pytest_devperf.report.as_noise import render
 from pytest_devperf.report.header import device_line
 
 NEWEST_RUNS = 30
-"""Runs that are compared with one another: 30 make 220 pairs of each metric, and older ones are of another season."""
+"""Runs to compare with each other: 30 runs are 220 pairs of each metric, and conditions change over longer times."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the label and where its runs are."""
+    """Add the label, and the options that select its runs."""
     parser.add_argument("label", metavar="LABEL", help="label whose runs are of unchanged code")
     parser.add_argument(
         "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
@@ -59,12 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.label} has no two runs of one generation on one device",
             "add runs of the same code with pytest --devperf-save LABEL --devperf-append, or pass --all",
         )
-    say("\n\n".join(told))
+    echo("\n\n".join(told))
     return 0
 
 
 def _noises(runs: Sequence[Run]) -> dict[str, tuple[Noise, ...]]:
-    """Sum the cases up, in the order of the newest run, oldest records first."""
+    """Summarise the cases, in the order of the newest run, oldest records first."""
     records: dict[str, list[Record]] = {}
     for each in runs:
         for record in each.cases:
@@ -74,7 +74,7 @@ def _noises(runs: Sequence[Run]) -> dict[str, tuple[Noise, ...]]:
 
 
 def _described(runs: Sequence[Run]) -> str:
-    """Say how many runs these are, of when, and of how many commits."""
+    """Describe the number of runs, their time span and the number of commits."""
     times = sorted(each.taken_at for each in runs)
     commits = {each.commit.id for each in runs if each.commit is not None and each.commit.id is not None}
     of = f" of {counted(len(commits), 'commit')}" if len(commits) > 1 else ""

@@ -1,4 +1,4 @@
-"""What the command gives back: exit codes, and text for people, pipes and terminals of any encoding."""
+"""Exit codes, and printing of text to pipes and terminals of any encoding."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pytest_devperf.report.plain import encodable
 from pytest_devperf.untrusted import printable
 
 EXIT_FAILED = 1
-"""Something regressed, or nothing was compared."""
+"""A case regressed, or nothing was compared."""
 
 EXIT_USAGE = 4
-"""The call cannot be carried out as given; pytest's own code for it."""
+"""The command cannot be carried out as given; the same code as pytest's."""
 
 
-def say(text: str) -> None:
-    """Print to standard output; a reader that has gone away (`| head`) is no error."""
+def echo(text: str) -> None:
+    """Print to standard output; a closed pipe (`| head`) is not an error."""
     _write(text, sys.stdout)
 
 
-def complain(text: str) -> None:
+def echo_error(text: str) -> None:
     """Print to standard error."""
     _write(text, sys.stderr)
 
 
 def show_live(line: str) -> None:
-    """Replace the live line on standard error, if that is a terminal; an empty line takes it away."""
+    """Replace the live line on standard error, if that is a terminal; an empty line deletes it."""
     if sys.stderr.isatty():
         shown = encodable(printable(line), sys.stderr.encoding)[: columns() - 1]
         print(f"\r\x1b[K{shown}", end="", file=sys.stderr, flush=True)
 
 
 def columns() -> int:
-    """Characters of a line: the terminal's width; wide for a pipe, which nobody wraps for."""
+    """Return the line width: that of the terminal, or a large one for a pipe, which does not wrap."""
     import shutil
 
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else _width_of_pipe()
@@ -46,10 +46,10 @@ def _width_of_pipe() -> int:
 
 
 def _write(text: str, stream: TextIO) -> None:
-    # Stores, files and phones name much of what is printed here: nothing of it may command the terminal.
+    # Much of this text comes from stores, files and phones: it must not control the terminal.
     safe = "\n".join(map(printable, text.split("\n")))
     try:
         print(encodable(safe, stream.encoding), file=stream, flush=True)
     except BrokenPipeError:
-        # What is still buffered goes nowhere, or the interpreter would complain at its end.
+        # Discard the rest of the buffer, or the interpreter would report an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

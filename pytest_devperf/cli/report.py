@@ -1,7 +1,7 @@
 """Write saved runs as a report: one HTML file with charts, or Markdown for a comment on a pull request.
 
-RUN is a label (its newest run on each device), a run's id, or a file that --devperf-json wrote. Its comparisons are
-shown as they were made, or made anew with --baseline.
+RUN is a label (its newest run on each device), a run's id, or a file written by --devperf-json. The report shows the
+comparisons in the run, or new ones with --baseline.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_devperf.cli.arguments import add_store
 from pytest_devperf.cli.find import find_runs, store_at
 from pytest_devperf.cli.judging import add_policy, find_baselines, policy_of, with_comparisons
-from pytest_devperf.cli.output import say
+from pytest_devperf.cli.output import echo
 from pytest_devperf.compare.history import Baseline, index
 from pytest_devperf.compare.tally import tally
 from pytest_devperf.errors import UsageError
@@ -23,10 +23,10 @@ from pytest_devperf.store.store import Store
 from pytest_devperf.store.writing import write_file
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
-"""Formats by the end of a file's name."""
+"""Formats by suffix of the file name."""
 
 NEWEST_RUNS = 50
-"""Runs of a history: more points than that are not told apart on a screen, and each is a file to be read."""
+"""Runs of a history: more points cannot be distinguished on a screen, and each run is a file to read."""
 
 STDOUT = "-"
 
@@ -35,7 +35,7 @@ Baselines = Mapping[str, Mapping[str, Baseline]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the runs, what they are compared with, and where the report goes."""
+    """Add the runs, their baseline, and the output file."""
     parser.add_argument("run", metavar="RUN", nargs="+", help="a label, a run's id, or a file")
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="file to write: .html, .md, or - for standard output"
@@ -66,14 +66,14 @@ def run(arguments: argparse.Namespace) -> int:
     report = _report(arguments, runs, baselines)
     text = _written(form, report, baselines, _histories(arguments.history, store, runs))
     if arguments.output == STDOUT:
-        say(text)
+        echo(text)
     else:
         write_file(Path(arguments.output), text.encode())
     return 0
 
 
 def _report(arguments: argparse.Namespace, runs: Sequence[Run], baselines: Baselines) -> Report:
-    """Compare the runs anew if a baseline was named; else show what they say themselves."""
+    """Compare the runs with a given baseline; without one, keep the comparisons that they contain."""
     if not arguments.baseline:
         compared = any(record.comparison for run in runs for record in run.cases)
         return Report(runs=tuple(runs), compared_with="its baseline" if compared else None)
@@ -88,10 +88,10 @@ def _report(arguments: argparse.Namespace, runs: Sequence[Run], baselines: Basel
 
 
 def _baselines(arguments: argparse.Namespace, store: Store, runs: Sequence[Run]) -> Baselines:
-    """Find what every case is, or was, compared with, by device.
+    """Find the baseline of every case by device: the given one, or that of its comparison.
 
     Raises:
-        UsageError: A named baseline has no case of any device.
+        UsageError: A given baseline has no case of any device.
     """
     devices = {run.device.fingerprint: run.device for run in runs}
     if not arguments.baseline:
@@ -103,7 +103,7 @@ def _baselines(arguments: argparse.Namespace, store: Store, runs: Sequence[Run])
 
 
 def _served(device: str, store: Store, runs: Sequence[Run]) -> Iterator[Run]:
-    """Find the saved runs that served as the baseline of comparisons which the runs already hold."""
+    """Find the saved runs that were the baselines of the comparisons in the runs."""
     ids = {
         each
         for run in runs

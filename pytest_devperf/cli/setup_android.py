@@ -13,14 +13,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_devperf.cli.output import say
+from pytest_devperf.cli.output import echo
 from pytest_devperf.errors import UsageError
 from pytest_devperf.targets.android.native import PROJECTS, TOOLS, option_of, store_tool
 from pytest_devperf.targets.android.setup import set_up_android, setup_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Add the arguments."""
     runtime = parser.add_mutually_exclusive_group()
     runtime.add_argument("--library", type=Path, metavar="FILE", help="libonnxruntime.so for Android")
     runtime.add_argument("--aar", type=Path, metavar="FILE", help="onnxruntime-android archive")
@@ -38,14 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Store what was given; tell where."""
+    """Install the given files, and print their locations."""
     tools = {name: getattr(arguments, name) for name in TOOLS.values() if getattr(arguments, name) is not None}
     if not tools and arguments.library is None and arguments.aar is None:
         raise UsageError("nothing to set up", f"pass --library, --aar, {', '.join(map(option_of, PROJECTS))}")
     for name, file in tools.items():
-        say(f"{name} is ready: {store_tool(name, file)}")
+        echo(f"{name} is ready: {store_tool(name, file)}")
     if arguments.library is not None or arguments.aar is not None:
         done = set_up_android(library=arguments.library, aar=arguments.aar, ndk=arguments.ndk, runner=arguments.runner)
         for abi in done:
-            say(f"{abi}: runner and runtime library are ready in {setup_folder() / abi}")
+            echo(f"{abi}: runner and runtime library are ready in {setup_folder() / abi}")
     return 0

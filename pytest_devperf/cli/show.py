@@ -1,4 +1,4 @@
-"""Show one run: its device and context, its cases, and with -v how stable each was."""
+"""Show one run: its device and context, its cases, and with -v the stability of each."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import argparse
 
 from pytest_devperf.cli.arguments import add_store, add_verbose
 from pytest_devperf.cli.find import find_runs, store_at
-from pytest_devperf.cli.output import columns, say
+from pytest_devperf.cli.output import columns, echo
 from pytest_devperf.report.as_text import render
 from pytest_devperf.report.header import header_lines, run_line, settings_line
 from pytest_devperf.report.report import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the run, the store and how much to tell."""
+    """Add the run, the store and the verbosity."""
     parser.add_argument("run", metavar="RUN", help="a label (its newest run on each device), a run's id, or a file")
     add_store(parser)
     add_verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every run that the word means."""
+    """Print every run that matches the word."""
     for each in find_runs(arguments.run, store_at(arguments.store)):
         report = Report(runs=(each,), target=each.device.kind)
         settings = f"devperf settings: {settings_line(each.settings)}"
-        say("\n".join([run_line(each), *header_lines(report), settings, ""]))
-        say(render(report, width=columns(), verbosity=arguments.verbose) + "\n")
+        echo("\n".join([run_line(each), *header_lines(report), settings, ""]))
+        echo(render(report, width=columns(), verbosity=arguments.verbose) + "\n")
     return 0

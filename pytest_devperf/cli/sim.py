@@ -1,6 +1,6 @@
 """Run a simulated phone until Ctrl-C, for adb to connect to.
 
-The personality is the family of phones that it simulates, the mishap is what goes wrong with it.
+The personality is the family of phones to simulate, the mishap is what goes wrong.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
-from pytest_devperf.cli.output import say
+from pytest_devperf.cli.output import echo
 from pytest_devperf.errors import UsageError
 from pytest_devperf.simphone import MISHAPS, PERSONALITIES, SimPhone
 from pytest_devperf.simphone.server import adb_program
 
 LOOK_S = 0.5
-"""How often it is looked whether the thermal status has changed."""
+"""Interval at which the thermal status is checked for changes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the phone and its mishap."""
+    """Add the phone and its mishap."""
     parser.add_argument("--personality", default="pixel-tensor", metavar="NAME", help="family (default: pixel-tensor)")
     parser.add_argument("--mishap", metavar="NAME", help="what goes wrong (default: nothing)")
     parser.add_argument(
@@ -34,15 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the phone; Ctrl-C is its usual end."""
+    """Run the phone until Ctrl-C."""
     if arguments.list:
-        say(_names())
+        echo(_names())
         return 0
     with (
         SimPhone(personality=arguments.personality, mishap=arguments.mishap, speed=arguments.speed) as phone,
         _ended_by_signals(),
     ):
-        say(_welcome(phone))
+        echo(_welcome(phone))
         _tell_changes(phone)
     return 0
 
@@ -76,7 +76,7 @@ def _welcome(phone: SimPhone) -> str:
 
 
 def _adb() -> str:
-    """How adb is called here: by its name where PATH has it, else by its place; `adb` where there is none."""
+    """Return the command for adb: its name if PATH contains it, else its path; `adb` if it is not installed."""
     if shutil.which("adb"):
         return "adb"
     try:
@@ -87,7 +87,7 @@ def _adb() -> str:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let Ctrl-C, SIGTERM and SIGHUP end the phone in the same orderly way; what is ignored (nohup) stays so."""
+    """Let Ctrl-C, SIGTERM and SIGHUP end the phone cleanly; ignored signals (nohup) stay ignored."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -103,11 +103,11 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _tell_changes(phone: SimPhone) -> None:
-    """Wait for ever, and tell when the phone starts or stops to throttle."""
+    """Wait forever, and print when the phone starts or stops throttling."""
     told = phone.state.status
     while True:
         time.sleep(LOOK_S)
         state = phone.state
         if state.status != told:
             told = state.status
-            say(f"thermal status {told}: skin {state.skin_c:.1f} °C, battery {state.battery_c:.1f} °C")
+            echo(f"thermal status {told}: skin {state.skin_c:.1f} °C, battery {state.battery_c:.1f} °C")

@@ -1,6 +1,6 @@
-"""Undo what devperf left changed on a phone: fixed clocks, the screen kept on, its folder.
+"""Undo changes that devperf left on a phone: fixed clocks, the screen kept on, its folder.
 
-A session undoes it by itself, also if it is interrupted; this is for a phone that was disconnected at that moment.
+A session undoes them itself, even if it is interrupted; use this for a phone that was disconnected at that moment.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ import argparse
 from contextlib import ExitStack
 
 from pytest_devperf.cli.device import add_target, open_device
-from pytest_devperf.cli.output import say
+from pytest_devperf.cli.output import echo
 from pytest_devperf.errors import UsageError
 from pytest_devperf.targets.android.phone import AndroidTarget
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Add the arguments."""
     add_target(parser, default="android")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Undo it; tell what it was."""
+    """Undo the changes, and print them."""
     with ExitStack() as stack:
         target = open_device(arguments.target, stack).target
         if not isinstance(target, AndroidTarget):
             raise UsageError(f"nothing is pinned on {target.device.name}", "name a phone: --target android")
-        say(f"{target.device.name}: {target.restore()}")
+        echo(f"{target.device.name}: {target.restore()}")
     return 0

@@ -46,12 +46,12 @@ def render(
         blocks.append(
             [line for reason in reasons(run) if reason.id not in explained for line in _reason(reason, width, paint)]
         )
-        blocks.append(_wrapped(told_lines(run), width))
+        blocks.append(_wrapped(shared_lines(run), width))
         if any(record.sweep is not None for record in run.cases):
             from pytest_devperf.report.as_sweep import sweep_blocks
 
             blocks += sweep_blocks(run.cases, width=width)
-    blocks.append(_wrapped([*map(printable, report.messages), *_odds(report)], width))
+    blocks.append(_wrapped([*map(printable, report.messages), *_reliability(report)], width))
     blocks.append([printable(f"saved in {saved.path}") for saved in report.saved])
     blocks.append([summary_line(report, paint)])
     return "\n\n".join("\n".join(block) for block in blocks if block)
@@ -101,7 +101,7 @@ def _reason(reason: Reason, width: int, paint: Paint) -> list[str]:
     return [painted_kind(head, reason.kind, paint) + first.removeprefix(head), *rest]
 
 
-def told_lines(run: Run) -> list[str]:
+def shared_lines(run: Run) -> list[str]:
     """Render cautions and differences; those that several cases share appear once."""
     sharing: dict[str, dict[str, str]] = defaultdict(dict)
     for record in run.cases:
@@ -109,7 +109,7 @@ def told_lines(run: Run) -> list[str]:
             sharing[f"caution {slug}"][record.id] = words
         for note in record.comparison.notes if record.comparison else ():
             sharing[f"different: {note}"][record.id] = ""
-    return [printable(_told(what, by_case, len(run.cases))) for what, by_case in sharing.items()]
+    return [printable(_shared_line(what, by_case, len(run.cases))) for what, by_case in sharing.items()]
 
 
 def summary_line(report: Report, paint: Paint = no_paint) -> str:
@@ -175,7 +175,7 @@ def _saved(saved: Saved) -> str:
     return text
 
 
-def _odds(report: Report) -> list[str]:
+def _reliability(report: Report) -> list[str]:
     """Return sentences on how reliable the verdicts are as a whole."""
     lines: list[str] = []
     changes = (change for _, record in report.cases if record.comparison for change in record.comparison.changes)
@@ -190,7 +190,7 @@ def _odds(report: Report) -> list[str]:
     return lines
 
 
-def _told(what: str, by_case: Mapping[str, str], cases: int) -> str:
+def _shared_line(what: str, by_case: Mapping[str, str], cases: int) -> str:
     """Render what several cases share, in the words of the first one."""
     words = list(by_case.values())
     alike = "" if len(set(words)) == 1 else ", or similar"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pytest_devperf.compare.words import BLIND
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Run
-from pytest_devperf.report.as_text import told_lines
+from pytest_devperf.report.as_text import shared_lines
 from pytest_devperf.report.groups import Entry, Group, grouped, headline, run_names
 from pytest_devperf.report.header import commit_line, context_line, device_line
 from pytest_devperf.report.markup import code, prose
@@ -129,7 +129,7 @@ def _sections(report: Report) -> Iterator[_Section]:
             if group.title != "Not judged"
             else (_listed(group, names),)
         )
-    notes = [_short(line, 500) for run in report.runs for line in told_lines(run)]
+    notes = [_short(line, 500) for run in report.runs for line in shared_lines(run)]
     notes += [*report.messages, *report.closing]
     if notes:
         rows = tuple(f"- {prose(note)}" for note in dict.fromkeys(notes))

@@ -22,7 +22,7 @@ from pytest_devperf.store.generation import next_generation
 from pytest_devperf.store.naming import age_of, device_name, file_name, safe_name
 from pytest_devperf.store.store import LabelSummary
 
-Place = tuple[str, ...]
+StorePath = tuple[str, ...]
 """Names of folders, and possibly a file, relative to the store's folder."""
 
 README = """\
@@ -53,15 +53,15 @@ class FileStore(ABC):
         """
 
     @abstractmethod
-    def folders(self, place: Place) -> Sequence[str]:
+    def folders(self, place: StorePath) -> Sequence[str]:
         """List the folders in a folder, sorted; empty if it does not exist."""
 
     @abstractmethod
-    def files(self, place: Place) -> Sequence[str]:
+    def files(self, place: StorePath) -> Sequence[str]:
         """List the files in a folder; empty if it does not exist."""
 
     @abstractmethod
-    def read(self, place: Place) -> bytes:
+    def read(self, place: StorePath) -> bytes:
         """Read a file.
 
         Raises:
@@ -69,7 +69,7 @@ class FileStore(ABC):
         """
 
     @abstractmethod
-    def put(self, run: Run, label_summary: Place, *, append: bool | None) -> str:
+    def put(self, run: Run, label_summary: StorePath, *, append: bool | None) -> str:
         """Write a run into a folder, completely or not at all, as `lay_out` prepares it, and return its location.
 
         Args:
@@ -82,7 +82,7 @@ class FileStore(ABC):
         """
 
     @abstractmethod
-    def where(self, place: Place) -> str:
+    def where(self, place: StorePath) -> str:
         """Format a place for errors and listings."""
 
     def save(self, run: Run) -> str:
@@ -129,7 +129,7 @@ class FileStore(ABC):
         """Name a run's generation after the newest one of its label."""
         return next_generation(newest, run.taken_at, append=append)
 
-    def _generation_at(self, place: Place, *, needed: bool) -> str | None:
+    def _generation_at(self, place: StorePath, *, needed: bool) -> str | None:
         """Read the generation of a stored run; None if the file is damaged, unless it is needed."""
         try:
             return _only(decode_heads(self.read(place), self.where(place)), self.where(place)).generation
@@ -187,7 +187,7 @@ class FileStore(ABC):
             found.append(run)
         return tuple(found)
 
-    def places(self, fingerprint: str, label: str) -> Sequence[Place]:
+    def places(self, fingerprint: str, label: str) -> Sequence[StorePath]:
         """List the files of a label of a device, newest first."""
         ending = f"-{safe_name(fingerprint)}"
         label_summaries = ((device, safe_name(label)) for device in self.folders(()) if device.endswith(ending))
@@ -197,14 +197,14 @@ class FileStore(ABC):
             reverse=True,
         )
 
-    def _check_place(self, head: RunHead, place: Place) -> None:
+    def _check_place(self, head: RunHead, place: StorePath) -> None:
         """Refuse a run that a search for its device and label would not find."""
         device, label, _ = place
         named = safe_name(head.label) if head.label else None
         if label != named or not device.endswith(f"-{safe_name(head.device.fingerprint)}"):
             raise _misplaced(self.where(place))
 
-    def _newest(self) -> Iterator[tuple[Place, int]]:
+    def _newest(self) -> Iterator[tuple[StorePath, int]]:
         """Find the newest file of every label of every device, and the number of files."""
         for device in self.folders(()):
             for label in self.folders((device,)):
@@ -212,7 +212,7 @@ class FileStore(ABC):
                 if files:
                     yield files[0], len(files)
 
-    def _runs_in(self, label_summary: Place) -> Sequence[Place]:
+    def _runs_in(self, label_summary: StorePath) -> Sequence[StorePath]:
         """List the runs of a label's folder, newest first."""
         return sorted(
             ((*label_summary, name) for name in self.files(label_summary) if age_of(name)), key=_age, reverse=True
@@ -241,5 +241,5 @@ def _misplaced(path: str) -> StoreError:
     )
 
 
-def _age(place: Place) -> tuple[str, int]:
+def _age(place: StorePath) -> tuple[str, int]:
     return age_of(place[-1]) or ("", 0)

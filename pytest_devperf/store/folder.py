@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from pytest_devperf.errors import StoreError
 from pytest_devperf.record.record import Run
 from pytest_devperf.store.file import read_bytes
-from pytest_devperf.store.files import README, FileStore, Place
+from pytest_devperf.store.files import README, FileStore, StorePath
 from pytest_devperf.store.writing import (
     folders_made,
     reason,
@@ -64,23 +64,23 @@ class FolderStore(FileStore):
                 with suppress(OSError):
                     probe.unlink()
 
-    def folders(self, place: Place) -> Sequence[str]:
+    def folders(self, place: StorePath) -> Sequence[str]:
         """List the folders in a folder, sorted."""
         return sorted(each.name for each in self._entries(place) if each.is_dir())
 
-    def files(self, place: Place) -> Sequence[str]:
+    def files(self, place: StorePath) -> Sequence[str]:
         """List a folder; entries that are named like a run but are not one raise an error when they are read."""
         return [each.name for each in self._entries(place)]
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: StorePath) -> bytes:
         """Read a file."""
         return read_bytes(self.path.joinpath(*place), regular=True)
 
-    def where(self, place: Place) -> str:
+    def where(self, place: StorePath) -> str:
         """Return the path of a place."""
         return str(self.path.joinpath(*place))
 
-    def put(self, run: Run, label_summary: Place, *, append: bool | None) -> str:
+    def put(self, run: Run, label_summary: StorePath, *, append: bool | None) -> str:
         """Write a run while no other process writes; a failed first save leaves no store behind.
 
         Raises:
@@ -90,7 +90,7 @@ class FolderStore(FileStore):
             made = None if self.path.exists() else self._make_with(run, label_summary, append=append)
             return str(made or self._add(run, label_summary, append=append))
 
-    def _make_with(self, run: Run, label_summary: Place, *, append: bool | None) -> Path | None:
+    def _make_with(self, run: Run, label_summary: StorePath, *, append: bool | None) -> Path | None:
         """Create the store with its first run in one step; return None if another session was faster."""
         with folders_made(self.path.parent):
             name, data = self.lay_out(run, append=append)
@@ -112,7 +112,7 @@ class FolderStore(FileStore):
         sync_folder(self.path.parent)
         return self.path.joinpath(*label_summary, name)
 
-    def _add(self, run: Run, label_summary: Place, *, append: bool | None) -> Path:
+    def _add(self, run: Run, label_summary: StorePath, *, append: bool | None) -> Path:
         """Add a run to the existing store."""
         folder = self.path.joinpath(*label_summary)
         with self._locked(), folders_made(folder):
@@ -145,7 +145,7 @@ class FolderStore(FileStore):
         finally:
             lock.release()
 
-    def _entries(self, place: Place) -> Sequence[Path]:
+    def _entries(self, place: StorePath) -> Sequence[Path]:
         """List a folder; empty if it does not exist.
 
         Raises:

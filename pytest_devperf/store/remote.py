@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_devperf.errors import StoreError, UsageError
 from pytest_devperf.record.record import Run
-from pytest_devperf.store.files import README, FileStore, Place
+from pytest_devperf.store.files import README, FileStore, StorePath
 from pytest_devperf.store.writing import ABANDONED_S, is_temporary, temporary_name
 
 _URL = re.compile(r"(://)([^/@\s]*@)?([^?\s]*)(\?\S*)?")
@@ -79,15 +79,15 @@ class RemoteStore(FileStore):
             self._system.pipe_file(probe, b"?")
             self._system.rm_file(probe)
 
-    def folders(self, place: Place) -> Sequence[str]:
+    def folders(self, place: StorePath) -> Sequence[str]:
         """List the folders in a folder, sorted."""
         return sorted(name for name, kind in self._entries(place) if kind == "directory")
 
-    def files(self, place: Place) -> Sequence[str]:
+    def files(self, place: StorePath) -> Sequence[str]:
         """List the files in a folder."""
         return [name for name, kind in self._entries(place) if kind != "directory"]
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: StorePath) -> bytes:
         """Read a file.
 
         Raises:
@@ -97,7 +97,7 @@ class RemoteStore(FileStore):
             data: bytes = self._system.cat_file(self._at(place))
         return data
 
-    def where(self, place: Place) -> str:
+    def where(self, place: StorePath) -> str:
         """Return the URL of a place, without secrets."""
         return "/".join((str(self), *place))
 
@@ -106,7 +106,7 @@ class RemoteStore(FileStore):
         name = super().name_generation(newest, run, append=append)
         return name if name == newest else f"{name}-{run.id}"
 
-    def put(self, run: Run, label_summary: Place, *, append: bool | None) -> str:
+    def put(self, run: Run, label_summary: StorePath, *, append: bool | None) -> str:
         """Write a run next to its final name, then move it.
 
         Raises:
@@ -121,7 +121,7 @@ class RemoteStore(FileStore):
                 self._replace(("README.md",), README.encode())
         return self.where(place)
 
-    def _replace(self, place: Place, data: bytes) -> None:
+    def _replace(self, place: StorePath, data: bytes) -> None:
         *folders, _ = place
         temporary = self._at((*folders, temporary_name()))
         with self._store_errors("written", place):
@@ -134,7 +134,7 @@ class RemoteStore(FileStore):
                     self._system.rm_file(temporary)
                 raise
 
-    def _sweep(self, label_summary: Place) -> None:
+    def _sweep(self, label_summary: StorePath) -> None:
         """Delete temporary files of writers that were killed, if the file system reports the age of files."""
         for name in self.files(label_summary):
             if is_temporary(name):
@@ -143,7 +143,7 @@ class RemoteStore(FileStore):
                     if age_s > ABANDONED_S:
                         self._system.rm_file(self._at((*label_summary, name)))
 
-    def _entries(self, place: Place) -> Sequence[tuple[str, str]]:
+    def _entries(self, place: StorePath) -> Sequence[tuple[str, str]]:
         """List a folder as (name, kind); empty if it does not exist."""
         folder = self._at(place)
         with self._store_errors("read", place):
@@ -156,11 +156,11 @@ class RemoteStore(FileStore):
         # An object store lists a marker for the folder itself among its contents.
         return [(name.rpartition("/")[2], kind) for name, kind in names if name.strip("/") != folder.strip("/")]
 
-    def _at(self, place: Place) -> str:
+    def _at(self, place: StorePath) -> str:
         return "/".join((self._root, *place))
 
     @contextmanager
-    def _store_errors(self, what: str, place: Place = ()) -> Iterator[None]:
+    def _store_errors(self, what: str, place: StorePath = ()) -> Iterator[None]:
         """Convert any error of a file system into a StoreError with a next step."""
         try:
             yield

@@ -53,7 +53,7 @@ def test_runs_of_another_workload_are_shown_and_not_compared(store, make_run, ca
     [
         (["nothing"], "use one of test_a.py::test_fast, test_a.py::test_steady"),
         (["test_a"], "is part of several case ids"),
-        (["test_fast", "--metric", "load"], "no run of the label holds load of test_fast"),
+        (["test_fast", "--metric", "load"], "no run of the label contains load of test_fast"),
         (["test_fast", "--label", "none"], "no label named 'none'"),
     ],
 )

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_devperf.compare.history import Baseline
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Run
-from pytest_devperf.report.as_text import told_lines
+from pytest_devperf.report.as_text import shared_lines
 from pytest_devperf.report.groups import Entry, grouped, headline, run_names
 from pytest_devperf.report.header import commit_line, context_line, device_line, run_line, settings_line
 from pytest_devperf.report.html.case import Case, Written, badge, write_case
@@ -140,7 +140,7 @@ def _place(run: Run) -> Html:
 
 
 def _messages(report: Report) -> Content:
-    told = dict.fromkeys(line for run in report.runs for line in told_lines(run))
+    told = dict.fromkeys(line for run in report.runs for line in shared_lines(run))
     lines = [*report.messages, *report.closing, *told]
     lines += [f"saved as {saved.label} in {saved.path}" for saved in report.saved]
     if not lines:
