@@ -38,7 +38,7 @@ from pytest_devperf.record.codec import decode, decode_heads, encode
 from pytest_devperf.record.record import Document
 from pytest_devperf.report import as_noise, as_text
 from pytest_devperf.report.report import Report
-from pytest_devperf.sensor import batch, battery, clock, cpus, macos, meminfo, power, proc, properties, thermal, zone
+from pytest_devperf.sensor import batch, battery, clock, cpus, macos, power, proc, properties, thermal, zone
 from pytest_devperf.sensor.supply import parse_supply
 from pytest_devperf.sensor.windows import engine_util_pct, parse_power_plan
 from pytest_devperf.simphone import parse_spec
@@ -124,8 +124,7 @@ def _sensors() -> Iterator[Parser]:
     names = tuple(look.PROBES)
     yield _row("sensor batch", _text(lambda text: batch.split_batch(text, names)), [seeds.look()])
     yield _row("sensor cpu times", _text(proc.parse_cpu_times), [seeds.CPU_STAT])
-    yield _row("sensor free memory", _text(proc.parse_free_ram_mb), [seeds.MEMINFO])
-    yield _row("sensor used memory", _text(proc.parse_used_ram_mb), [seeds.MEMINFO])
+    yield _row("sensor memory", _text(proc.parse_meminfo), [seeds.MEMINFO])
     yield _row("sensor CPU quota of version 1", _text(lambda text: cpus.parse_cfs_quota(*_halves(text))), ["-1 1"])
     yield _row("sensor status", _text(lambda text: proc.parse_status_bytes(text, "VmRSS")), [seeds.STATUS])
     yield _row("sensor pressure", _text(proc.parse_pressure_pct), [seeds.PRESSURE])
@@ -143,8 +142,6 @@ def _sensors() -> Iterator[Parser]:
     yield _row(
         "sensor GPU engines", _text(lambda text: engine_util_pct([(text, 1.0)])), ["pid_1_luid_0x0_phys_0_eng_3"]
     )
-    yield _row("sensor meminfo dump", _text(meminfo.parse_meminfo), [seeds.MEMINFO_DUMP])
-    yield _row("sensor smaps_rollup", _text(meminfo.parse_smaps_rollup), [seeds.SMAPS])
 
 
 def _halves(text: str) -> tuple[str, str]:
@@ -163,7 +160,6 @@ def _devices() -> Iterator[Parser]:
     yield _row("host schedstat", parse_waited_ns, ["1234567 89 10\n"])
     yield _row("iPhone devices", _text(parse_devices), [seeds.XCODE], ValueError)
     yield _row("phone present CPUs", _text(identity.parse_present), ["0-7\n"])
-    yield _row("phone memory", _text(identity.parse_memory_gib), [seeds.MEMINFO])
     yield _row("phone end of a program", _text(script.parse_end), [seeds.END])
     yield _row("phone times", _text(script.parse_times), [seeds.END])
     yield _row("phone anchors", _text(script.parse_anchors), ['{"anchor_ns": [5000, 5012]}\n'])

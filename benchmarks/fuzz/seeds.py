@@ -151,11 +151,6 @@ JOURNAL = (
 LISTING = "now 1700000000\n1699990000 123456 " + "0f" * 32 + "\n1600000000 99 " + "ab" * 32 + "\n"
 STAMPS = "1700000000.250000 1700000001.000000"
 LINK_PACKET = Packet(b"WRTE", 1, 2, b"hello").encode() + Packet(b"OKAY", 1, 2).encode()
-MEMINFO_DUMP = (
-    "** MEMINFO in pid 1 [x] **\n        TOTAL    38211\n App Summary\n"
-    "           TOTAL PSS:    38,211            TOTAL RSS:    90,000       TOTAL SWAP (KB):        0\n"
-)
-SMAPS = "55 ffff [rollup]\nRss:               900 kB\nPss:               300 kB\nSwapPss:             0 kB\n"
 ANSWER = (
     '{"ns": [120, 118.5], "anchor_ns": [5000], "cpu_ns": 9, "wall_ns": 12, "waited_ns": null, "slept_ns": 0, '
     '"watched": [{"name": "policy0", "least": 1800000}]}',

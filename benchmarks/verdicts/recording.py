@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pytest_devperf.measure.burst import run_now
 
 from benchmarks.verdicts.real import hogs
 from pytest_devperf.case.workload import Call
@@ -31,6 +30,7 @@ from pytest_devperf.compare.looks import FIRST_STARTS, MOST_SAVED, MOST_STARTS
 from pytest_devperf.compare.pairs import turns
 from pytest_devperf.measure.loop import Job, take_round
 from pytest_devperf.measure.warmup import settle
+from pytest_devperf.targets.awaited import run_now
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.host.call import CallRunner
 

@@ -10,10 +10,8 @@ from typing import Literal
 from pytest_devperf.errors import UsageError
 from pytest_devperf.metric import LONGEST_S, NS_PER_S
 from pytest_devperf.sensor.context import Context
+from pytest_devperf.targets.device import HOST
 from pytest_devperf.targets.protocol import Clock
-
-HOST = "host"
-"""Kind of device whose package cools within seconds."""
 
 POLL_S = 5.0
 """Time between two looks: half the shortest refresh of a phone's battery temperature."""

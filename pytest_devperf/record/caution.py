@@ -10,6 +10,7 @@ from pytest_devperf.measure.stability import ADVICE
 from pytest_devperf.record.record import Quality
 from pytest_devperf.sensor.context import RunContext
 from pytest_devperf.sensor.summary import RoundFacts, waited_percent
+from pytest_devperf.targets.device import HOST
 
 BUSY_CPU_PERCENT = 30.0
 """CPU used by others before a run that makes a host busy; on four cores one program more than itself. A user may
@@ -32,9 +33,6 @@ GRADES: Mapping[Quality, str] = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustwort
 
 THERMAL_SERVICE = "thermalservice: "
 """How a look begins what it says of a phone's thermal service."""
-
-HOST = "host"
-"""Kind of device on which some cautions are only told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, field
 
 from pytest_devperf.metric import Better, Kind
 from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.targets.device import Device
 
 SCHEMA = "pytest-devperf/1"
 """Name and version of the document; a reader refuses another."""
@@ -226,6 +227,11 @@ class DeviceRecord(Struct, frozen=True, kw_only=True):
     memory_gib: Whole | None = None
     abi: str | None = None
     unit: str | None = None
+
+    @classmethod
+    def of(cls, device: Device) -> DeviceRecord:
+        """Make the stored form of a device."""
+        return cls(**{name: getattr(device, name) for name in cls.__struct_fields__})
 
 
 class Run(Struct, frozen=True, kw_only=True):

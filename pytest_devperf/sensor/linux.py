@@ -17,7 +17,7 @@ from pytest_devperf.sensor.load import CpuTimes
 from pytest_devperf.sensor.proc import (
     parse_count,
     parse_cpu_times,
-    parse_free_ram_mb,
+    parse_meminfo,
     parse_pressure_pct,
     parse_status_bytes,
 )
@@ -214,7 +214,7 @@ class LinuxSensors:
 
     def free_ram_mb(self) -> float | None:
         """Read the memory available to a new program, in MB."""
-        return parse_free_ram_mb(self._files.text(self._root / "proc/meminfo") or "")
+        return parse_meminfo(self._files.text(self._root / "proc/meminfo") or "").available_mb
 
     def used_ram_mb(self) -> float | None:
         """Read the resident memory of this process in MB; not kept open: after a fork it is the parent's."""

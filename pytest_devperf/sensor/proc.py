@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from pytest_devperf.sensor.load import CpuTimes
 from pytest_devperf.untrusted import MOST_DIGITS, parse_number, parse_whole
@@ -11,6 +12,9 @@ _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 """At most 64 bits."""
 
 _FULL_PCT = 100.0
+
+BYTES_PER_MB = 1_000_000
+BYTES_PER_GIB = 1 << 30
 
 
 STEAL = 7
@@ -36,16 +40,53 @@ def parse_cpu_times(text: str) -> CpuTimes | None:
     return CpuTimes(busy=total - idle, total=total, stolen=ticks[STEAL] if len(ticks) > STEAL else None)
 
 
-def parse_free_ram_mb(text: str) -> float | None:
-    """Parse `MemAvailable` of `/proc/meminfo` in MB (10^6 bytes)."""
-    size_bytes = parse_status_bytes(text, "MemAvailable")
-    return None if size_bytes is None else size_bytes / 1e6
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemMemory:
+    """Memory of a whole device; None is *not known*."""
+
+    total_bytes: int | None
+    available_bytes: int | None
+    """What programs can get without swapping."""
+
+    @property
+    def available_mb(self) -> float | None:
+        """In MB (10^6 bytes)."""
+        return None if self.available_bytes is None else self.available_bytes / BYTES_PER_MB
+
+    @property
+    def used_mb(self) -> float | None:
+        """What programs cannot get, in MB (10^6 bytes)."""
+        if self.total_bytes is None or self.available_bytes is None:
+            return None
+        return (self.total_bytes - self.available_bytes) / BYTES_PER_MB
+
+    @property
+    def total_gib(self) -> int | None:
+        """In whole GiB, rounded up."""
+        return None if self.total_bytes is None else whole_gib(self.total_bytes)
 
 
-def parse_used_ram_mb(text: str) -> float | None:
-    """Parse the memory that is not available to programs, from `/proc/meminfo`, in MB (10^6 bytes)."""
-    total_bytes, free_bytes = parse_status_bytes(text, "MemTotal"), parse_status_bytes(text, "MemAvailable")
-    return None if total_bytes is None or free_bytes is None else (total_bytes - free_bytes) / 1e6
+def whole_gib(size_bytes: int) -> int:
+    """Round a memory size up to whole GiB: the kernel's own share differs between its versions.
+
+    >>> whole_gib(16_600_000_000), whole_gib(16 * 1024**3)
+    (16, 16)
+    """
+    return -(-size_bytes // BYTES_PER_GIB)
+
+
+def parse_meminfo(text: str) -> SystemMemory:
+    """Parse `/proc/meminfo`, or the lines `MemTotal` and `MemAvailable` of it.
+
+    Source:
+        proc(5), `/proc/meminfo`.
+
+    >>> parse_meminfo("MemTotal:        7640000 kB").total_gib
+    8
+    """
+    return SystemMemory(
+        total_bytes=parse_status_bytes(text, "MemTotal"), available_bytes=parse_status_bytes(text, "MemAvailable")
+    )
 
 
 def parse_pressure_pct(text: str) -> float | None:

@@ -7,7 +7,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+HOST = "host"
+"""Kind of the machine that runs the tests."""
+
+UNIT_SALTS: Mapping[str, bytes] = {
+    HOST: b"pytest-devperf unit 1:",
+    "android": b"pytest-devperf phone 1",
+    "ios": b"pytest-devperf unit",
+}
+"""Precede what identifies a unit of each kind when it is hashed, so that the hash differs from other applications' of
+the same identifier (machine-id(5) demands a key of the application's own). They are no secret: two workstations have
+to agree about a phone. Another salt makes every known unit a new one."""
+
+UNIT_ROUNDS: Mapping[str, int] = {"android": 200_000, "ios": 100_000}
+"""Rounds of PBKDF2, 0.1 s: serial numbers are short and follow patterns, so a plain hash could be searched. A
+machine-id is 128 random bits and needs none."""
+
+UNIT_DIGITS = 16
+"""Hex digits kept of the hash: 64 bits distinguish every unit from every other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,3 +62,16 @@ class Device:
         """Manufacturer and model, as people say them."""
         words = [word for word in (self.manufacturer, self.model) if word]
         return " ".join(words) or self.soc or self.kind
+
+
+def hash_unit(kind: str, identifier: str) -> str:
+    """Hash what identifies a unit, so that runs of one unit are equal and nobody learns the identifier.
+
+    Args:
+        kind: Key of `UNIT_SALTS`.
+        identifier: A serial number or the like, in one spelling.
+    """
+    salt, rounds = UNIT_SALTS[kind], UNIT_ROUNDS.get(kind)
+    if rounds is None:
+        return hashlib.sha256(salt + identifier.encode()).hexdigest()[:UNIT_DIGITS]
+    return hashlib.pbkdf2_hmac("sha256", identifier.encode(), salt, rounds).hex()[:UNIT_DIGITS]

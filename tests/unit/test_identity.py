@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_devperf.targets.host.identity import linux_names, parse_cpuinfo, parse_dmi, read_device, salted, whole_gib
+from pytest_devperf.sensor.proc import whole_gib
+from pytest_devperf.targets.device import hash_unit
+from pytest_devperf.targets.host.identity import linux_names, parse_cpuinfo, parse_dmi, read_device, unit_of_machine
 
 
 def test_the_same_machine_has_the_same_fingerprint_each_time() -> None:
@@ -31,12 +33,24 @@ def test_a_unit_is_told_apart_only_when_asked_for() -> None:
     assert unit is None or len(unit) == 16
 
 
+@pytest.mark.parametrize(
+    ("kind", "identifier", "unit"),
+    [
+        ("host", "0123456789abcdef0123456789abcdef", "c3b85e204ace5857"),
+        ("android", "r58m123abc", "449806993e434016"),
+        ("ios", "00008110-000A11111111801E", "ec415dc0fb35798f"),
+    ],
+)
+def test_a_unit_keeps_the_hash_that_is_stored(kind: str, identifier: str, unit: str) -> None:
+    assert hash_unit(kind, identifier) == unit
+
+
 def test_the_machine_id_cannot_be_read_from_the_unit() -> None:
     machine_id = "0123456789abcdef0123456789abcdef"
 
-    assert salted(machine_id) == salted(machine_id.upper() + "\n")
-    assert salted(machine_id) != salted("f" + machine_id[1:])
-    assert machine_id[:8] not in salted(machine_id)
+    assert unit_of_machine(machine_id) == unit_of_machine(machine_id.upper() + "\n")
+    assert unit_of_machine(machine_id) != unit_of_machine("f" + machine_id[1:])
+    assert machine_id[:8] not in unit_of_machine(machine_id)
 
 
 def test_a_board_with_an_identity_table_is_named(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pytest_devperf.sensor.linux import (
 )
 from pytest_devperf.sensor.load import CpuTimes
 from pytest_devperf.sensor.machine import Machine, os_name, python_name
-from pytest_devperf.sensor.proc import parse_cpu_times, parse_free_ram_mb, parse_pressure_pct, parse_status_bytes
+from pytest_devperf.sensor.proc import parse_cpu_times, parse_meminfo, parse_pressure_pct, parse_status_bytes
 from pytest_devperf.sensor.supply import Supply, parse_supply
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads files of the Linux kernel")
@@ -307,7 +307,8 @@ def test_other_texts_are_no_cpu_times(text: str) -> None:
 
 
 def test_sizes_and_pressure_are_none_where_the_kernel_does_not_tell() -> None:
-    assert parse_free_ram_mb("MemTotal: 1 kB\n") is None
+    assert parse_meminfo("MemTotal: 1 kB\n").available_mb is None
+    assert parse_meminfo("MemTotal: 1 kB\n").used_mb is None
     assert parse_pressure_pct("") is None
     assert parse_status_bytes("State:\tZ (zombie)\n", "VmHWM") is None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pytest_devperf.sensor.clock import capped, parse_clocks
-from pytest_devperf.sensor.meminfo import parse_meminfo, parse_smaps_rollup
 from pytest_devperf.sensor.power import parse_power
 from pytest_devperf.sensor.properties import is_emulator, parse_getprop
 from pytest_devperf.sensor.zone import celsius, is_temperature, parse_zones
@@ -122,43 +121,6 @@ def test_a_power_dump_without_either_word_is_unknown(text: str) -> None:
 
     assert (reading.state, reading.awake, reading.battery_saver) == ("unknown", None, None)
     assert reading.why
-
-
-def test_a_recent_summary_tells_three_sizes() -> None:
-    text = (
-        " App Summary\n           TOTAL PSS:    41520            TOTAL RSS:   109876       TOTAL SWAP PSS:       64\n"
-    )
-    reading = parse_meminfo(text)
-
-    assert (reading.pss_bytes, reading.rss_bytes, reading.swap_bytes) == (41520 * 1024, 109876 * 1024, 64 * 1024)
-
-
-def test_an_older_summary_tells_one_size() -> None:
-    text = "        TOTAL    99   1   2\n App Summary\n               TOTAL:    38211      TOTAL SWAP PSS:       12\n"
-
-    assert parse_meminfo(text).pss_bytes == 38211 * 1024
-
-
-def test_a_native_process_has_only_the_table() -> None:
-    text = (
-        "        Pss  Private\n      Total    Dirty\n  Native Heap     1200     1100\n        TOTAL     5120     4096\n"
-    )
-
-    assert parse_meminfo(text).pss_bytes == 5120 * 1024
-
-
-def test_a_dead_process_is_unknown() -> None:
-    reading = parse_meminfo("No process found for: 4711\n")
-
-    assert (reading.state, reading.pss_bytes) == ("unknown", None)
-
-
-def test_smaps_rollup_tells_its_sums() -> None:
-    text = "5581 00-ff ---p 0 00:00 0 [rollup]\nRss:    2048 kB\nPss:    1024 kB\nPss_Anon:  9 kB\nSwapPss:   0 kB\n"
-    reading = parse_smaps_rollup(text)
-
-    assert (reading.pss_bytes, reading.rss_bytes, reading.swap_bytes) == (1 << 20, 2 << 20, 0)
-    assert parse_smaps_rollup("cat: /proc/9/smaps_rollup: Permission denied\n").state == "unknown"
 
 
 def test_properties_may_hold_line_breaks_and_brackets() -> None:

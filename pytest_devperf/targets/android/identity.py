@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,25 +10,16 @@ from pytest_devperf.errors import TargetError
 from pytest_devperf.sensor.batch import format_batch, split_batch
 from pytest_devperf.sensor.clock import CLOCK_SCRIPT, parse_clocks
 from pytest_devperf.sensor.cpus import parse_cpu_list
-from pytest_devperf.sensor.proc import parse_status_bytes
+from pytest_devperf.sensor.proc import parse_meminfo
 from pytest_devperf.sensor.properties import is_emulator, parse_getprop
 from pytest_devperf.targets.android.link import Link
-from pytest_devperf.targets.device import Device
-
-BYTES_PER_GIB = 1 << 30
+from pytest_devperf.targets.device import Device, hash_unit
 
 ABI = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """Name of an ABI: it becomes the name of a folder on this machine."""
 
-UNIT_SALT = b"pytest-devperf phone 1"
-"""Other applications' hashes of the same serial number must not be equal to ours. It is no secret: two workstations
-have to agree about a phone."""
-
-UNIT_ROUNDS = 200_000
-"""Rounds of PBKDF2, 0.1 s: serial numbers are short and follow patterns, so a plain hash could be searched."""
-
-UNIT_DIGITS = 16
-"""Hex digits kept: 64 bits tell every phone from every other."""
+NO_SERIALS = frozenset({"unknown", "null", "0123456789abcdef"})
+"""What phones without a serial number of their own give for one."""
 
 SIMULATED = "ro.devperf.simulated"
 """Property by which a simulated phone says so."""
@@ -83,9 +73,9 @@ def read_identity(link: Link, *, unit: bool = True) -> Identity:
         model=properties.get("ro.product.model") or None,
         soc=first_of(properties, "ro.soc.model", "ro.hardware.chipname", "ro.board.platform", "ro.hardware"),
         cores=parse_present(batch.text("cpus")) or sum(len(cpus) for cpus in clocks.cpus.values()) or None,
-        memory_gib=parse_memory_gib(batch.text("memory")),
+        memory_gib=parse_meminfo(batch.text("memory")).total_gib,
         abi=_abi(properties),
-        unit=hash_unit(batch.text("serial")),
+        unit=unit_of_serials(batch.text("serial")),
         by_unit=unit,
     )
     return Identity(
@@ -128,23 +118,11 @@ def parse_present(text: str) -> int | None:
     return None if cpus is None else len(cpus)
 
 
-def parse_memory_gib(text: str) -> int | None:
-    """Read `MemTotal` of `/proc/meminfo`, rounded up to whole GiB.
-
-    >>> parse_memory_gib("MemTotal:        7640000 kB")
-    8
-    """
-    size_bytes = parse_status_bytes(text, "MemTotal")
-    return None if size_bytes is None else -(-size_bytes // BYTES_PER_GIB)
-
-
-def hash_unit(text: str) -> str | None:
-    """Hash the serial number, the first of two that says something; None where neither does."""
-    for line in text.split():
-        word = line.strip().lower()
-        if word and word not in {"unknown", "null", "0123456789abcdef"}:
-            return hashlib.pbkdf2_hmac("sha256", word.encode(), UNIT_SALT, UNIT_ROUNDS).hex()[:UNIT_DIGITS]
-    return None
+def unit_of_serials(text: str) -> str | None:
+    """Hash the serial number, the first of two that is one; None if neither is."""
+    words = (word.lower() for word in text.split())
+    serial = next((word for word in words if word not in NO_SERIALS), None)
+    return None if serial is None else hash_unit("android", serial)
 
 
 def clusters(identity: Identity) -> dict[str, tuple[int, ...]]:

@@ -13,7 +13,7 @@ from pytest_devperf.sensor.context import Context, CpuSet
 from pytest_devperf.sensor.cpus import format_cpu_list, parse_allowed
 from pytest_devperf.sensor.load import CpuTimes
 from pytest_devperf.sensor.power import PowerReading, parse_power
-from pytest_devperf.sensor.proc import parse_cpu_times, parse_free_ram_mb, parse_used_ram_mb
+from pytest_devperf.sensor.proc import parse_cpu_times, parse_meminfo
 from pytest_devperf.sensor.thermal import ThermalReading, parse_thermalservice
 from pytest_devperf.sensor.zone import ZONE_SCRIPT, parse_zones
 
@@ -83,14 +83,15 @@ def parse_look(text: str) -> Seen | None:
 
 
 def _seen(batch: Batch) -> Seen:
+    memory = parse_meminfo(batch.text("memory"))
     return Seen(
         thermal=parse_thermalservice(batch.text("thermal")),
         battery=parse_battery(batch.text("battery")),
         clocks=parse_clocks(batch.text("clocks")),
         power=parse_power(batch.text("power")),
         zones_c=parse_zones(batch.text("zones")),
-        free_ram_mb=_rounded(parse_free_ram_mb(batch.text("memory"))),
-        used_ram_mb=_rounded(parse_used_ram_mb(batch.text("memory"))),
+        free_ram_mb=_rounded(memory.available_mb),
+        used_ram_mb=_rounded(memory.used_mb),
         load=parse_cpu_times(batch.text("load")),
         load_after=parse_cpu_times(batch.text("load_after")),
         idle=parse_cpu_times(batch.text("idle")),

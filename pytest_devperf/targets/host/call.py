@@ -1,8 +1,9 @@
-"""A Python call in this process: on an event loop of its own if it is awaited, or in the one that is running."""
+"""A Python call in this process; one that is awaited runs in an event loop of its own, or in the running one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Call
@@ -22,8 +23,8 @@ __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
 
 
-class _Timed:
-    """What is alike in calls that are made and calls that are awaited."""
+class _Runner:
+    """What calls that are made and calls that are awaited have in common."""
 
     load_ns: int | None = None
     """A call has no load of its own."""
@@ -38,20 +39,41 @@ class _Timed:
         self.tick_ns = tick_ns(clock.now_ns)
 
     def anchor(self) -> int | None:
-        """Time the fixed kernel once, in ns."""
+        """Time the anchor kernel once, in ns."""
         return time_anchor(self._now_ns)
 
     def round_context(self) -> RoundContext:
-        """Tell what is known of the latest run; a stream's further series too."""
+        """Return what is known of the latest run, the further series of a stream included."""
         return self._loop.round_context
 
     def result(self) -> Any:  # noqa: ANN401 - whatever the call returned
-        """Hand over the result of the first call; a stream's is the list of its items."""
+        """Return the result of the first call; a stream's is the list of its items."""
         return self._result
 
+    @contextmanager
+    def _first_call(self) -> Iterator[None]:
+        """Surround the first call: measure memory if the call asks for it, and close everything if the call fails."""
+        try:
+            if self._call.memory:
+                self._footprint = Footprint()
+                with self._footprint.children.watched():
+                    yield
+                self._footprint.note_loaded()
+            else:
+                yield
+            refuse_used_up(self._call)
+        except BaseException:
+            self._close()
+            raise
 
-class CallRunner(_Timed):
-    """A Python call that has been made once and can be timed."""
+    def _close(self) -> None:
+        """End what watches."""
+        if self._footprint is not None:
+            self._footprint.close()
+
+
+class CallRunner(_Runner):
+    """A Python call that was made once and can be timed."""
 
     def __init__(self, call: Call, *, clock: Clock) -> None:
         super().__init__(call, clock=clock)
@@ -59,28 +81,23 @@ class CallRunner(_Timed):
 
     def __enter__(self) -> Self:
         """Make the first, unrecorded call."""
-        try:
-            if self._loop.awaited:
-                import asyncio
+        if self._loop.awaited:
+            import asyncio
 
-                self._events = asyncio.new_event_loop()
-            if self._call.memory:
-                self._footprint = Footprint()
-                with self._footprint.children.watched():
-                    self._result = self._once()
-                self._footprint.note_loaded()
+            self._events = asyncio.new_event_loop()
+        with self._first_call():
+            if self._events is None:
+                self._result = call_once(self._call)
             else:
-                self._result = self._once()
-            refuse_used_up(self._call)
-        except BaseException:
-            self.__exit__()
-            raise
+                self._result = self._events.run_until_complete(await_once(self._call))
         return self
 
     def __exit__(self, *_: object) -> None:
         """Close the event loop, and end what watches."""
-        if self._footprint is not None:
-            self._footprint.close()
+        self._close()
+
+    def _close(self) -> None:
+        super()._close()
         if self._events is not None:
             events, self._events = self._events, None
             wind_down(events)
@@ -96,54 +113,38 @@ class CallRunner(_Timed):
         return self._loop.finish(samples, inner_loops)
 
     def memory(self, iterations: int) -> Memory | None:
-        """Take sizes; the baseline is from before the first call, `disposed` is what further calls leave behind."""
+        """Measure sizes; the baseline precedes the first call, `disposed` includes what further calls leave behind."""
         if self._footprint is None:
             return None
         self._footprint.begin_growth()
         self.run(iterations, 1)
         return self._footprint.end_growth()
 
-    def _once(self) -> Any:  # noqa: ANN401 - whatever the call returns
-        return (
-            call_once(self._call) if self._events is None else self._events.run_until_complete(await_once(self._call))
-        )
 
-
-class AwaitedCallRunner(_Timed):
-    """A coroutine function, or an asynchronous stream, that is timed inside the event loop that is running."""
+class AwaitedCallRunner(_Runner):
+    """A coroutine function, or an asynchronous stream, that is timed in the running event loop."""
 
     async def __aenter__(self) -> Self:
         """Make the first, unrecorded call."""
-        try:
-            if self._call.memory:
-                self._footprint = Footprint()
-                with self._footprint.children.watched():
-                    self._result = await await_once(self._call)
-                self._footprint.note_loaded()
-            else:
-                self._result = await await_once(self._call)
-            refuse_used_up(self._call)
-        except BaseException:
-            await self.__aexit__()
-            raise
+        with self._first_call():
+            self._result = await await_once(self._call)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """End what watches."""
-        if self._footprint is not None:
-            self._footprint.close()
+        self._close()
 
     async def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
         """Run and time in the running event loop: (iterations,) ns each."""
         samples, fill = self._loop.prepare(iterations, inner_loops)
         with self._loop.timing():
             await fill()
-        # A workload that never waits would let no timeout and no Ctrl-C through until all rounds are done.
+        # Else a workload that never waits would delay timeouts and Ctrl-C until all rounds are done.
         await let_loop_act()
         return self._loop.finish(samples, inner_loops)
 
     async def memory(self, iterations: int) -> Memory | None:
-        """Take sizes, as `CallRunner.memory` does."""
+        """Measure sizes, as `CallRunner.memory` does."""
         if self._footprint is None:
             return None
         self._footprint.begin_growth()

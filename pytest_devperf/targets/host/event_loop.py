@@ -1,4 +1,4 @@
-"""The event loop that a coroutine runs in, whichever library it belongs to."""
+"""Event loops: the one that the test runs in, whichever library it belongs to, and loops of our own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITER
 """Flags of code that only an event loop runs."""
 
 _OUTSIDE = ("_pytest.", "pluggy.")
-"""Modules at whose frames the test's own end: what runs pytest may itself be a coroutine, as in a notebook."""
+"""Modules whose frames enclose the test's own: what runs pytest may itself be a coroutine, as in a notebook."""
 
 
 def is_in_coroutine() -> bool:
-    """Tell whether a coroutine of the test called this function, however far up."""
+    """Check whether a coroutine of the test called this function, directly or not."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to all libraries' coroutines
     while frame is not None and not str(frame.f_globals.get("__name__", "")).startswith(_OUTSIDE):
         if frame.f_code.co_flags & _COROUTINE:
@@ -29,7 +29,7 @@ def is_in_coroutine() -> bool:
 
 
 async def let_loop_act() -> None:
-    """Suspend for a moment, so that a timeout or a cancellation takes effect; in other loops do nothing."""
+    """Suspend once, so that a timeout or a cancellation takes effect; only asyncio and trio need it."""
     trio: Any = sys.modules.get("trio")
     if trio is not None and _is_in_trio(trio):
         await trio.lowlevel.checkpoint()
@@ -52,7 +52,7 @@ def _is_in_trio(trio: Any) -> bool:  # noqa: ANN401 - the library itself
 
 
 def run_in_loop(work: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - whatever is awaited
-    """Await something in an event loop of its own, and leave the thread as it was.
+    """Await something in an event loop of its own, without a trace in the thread.
 
     `asyncio.run` would leave the thread without a current loop.
     """
@@ -66,7 +66,7 @@ def run_in_loop(work: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - wh
 
 
 def wind_down(events: asyncio.AbstractEventLoop) -> None:
-    """Close an event loop as `asyncio.run` does: what was left running is cancelled first."""
+    """Close an event loop as `asyncio.run` does: cancel first what was left running."""
     import asyncio
 
     try:

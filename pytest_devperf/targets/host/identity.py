@@ -5,7 +5,6 @@ Nothing here asks for a clock, a temperature or a free size: those belong to a r
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import re
@@ -13,19 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_devperf.targets.device import Device
-
-BYTES_PER_GIB = 1 << 30
-
-UNIT_SALT = b"pytest-devperf unit 1:"
-"""Stands before a machine's id when it is hashed.
-
-The id itself is confidential (machine-id(5) asks applications to hash it with a key of their own), and another
-application's hash of it must not be the same.
-"""
-
-UNIT_DIGITS = 16
-"""Hex digits kept of the hash: 64 bits tell every machine from every other."""
+from pytest_devperf.sensor.proc import whole_gib
+from pytest_devperf.targets.device import HOST, Device, hash_unit
 
 PLACEHOLDERS = re.compile(
     r"to be filled by o\.?e\.?m\.?|default string|not (specified|applicable|available)|none|unknown|o\.?e\.?m\.?"
@@ -71,18 +59,9 @@ def parse_cpuinfo(text: str) -> str | None:
     return " ".join(["Arm", *sorted("-".join(part) for part in parts)]) if parts else None
 
 
-def whole_gib(size_bytes: int) -> int:
-    """Round a memory size up to whole GiB: the kernel's own share differs between its versions.
-
-    >>> whole_gib(16_600_000_000), whole_gib(16 * 1024**3)
-    (16, 16)
-    """
-    return -(-size_bytes // BYTES_PER_GIB)
-
-
-def salted(machine_id: str) -> str:
-    """Hash a machine's id, so that runs of one unit are equal and nobody learns the id."""
-    return hashlib.sha256(UNIT_SALT + machine_id.strip().lower().encode()).hexdigest()[:UNIT_DIGITS]
+def unit_of_machine(machine_id: str) -> str:
+    """Hash a machine's id."""
+    return hash_unit(HOST, machine_id.strip().lower())
 
 
 def read_device(identity: str = "model") -> Device:
@@ -95,14 +74,14 @@ def read_device(identity: str = "model") -> Device:
     manufacturer, model, soc = _names()
     machine_id = _machine_id() if identity == "unit" else None
     return Device(
-        kind="host",
+        kind=HOST,
         manufacturer=manufacturer,
         model=model,
         soc=soc,
         cores=os.cpu_count(),
         memory_gib=_memory_gib(),
         abi=platform.machine() or None,
-        unit=salted(machine_id) if machine_id else None,
+        unit=unit_of_machine(machine_id) if machine_id else None,
     )
 
 

@@ -1,7 +1,7 @@
-"""The timed loop of a Python call, compiled for the shape of the call.
+"""The source of the loop that times a Python call, compiled for the shape of the call.
 
-A call through `*args` or `partial` costs two to three times an empty call; so the loop is written out
-for the number of arguments at hand, and stays within a few per cent of `timeit`.
+A call through `*args` or `partial` costs two to three times an empty call. So the source contains the arguments of the
+call at hand, and the loop stays within a few percent of `timeit`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Those of a stream take two more lists, `firsts` and `rests`, in place of `loops`
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopShape:
-    """What of a call decides the source of its loop."""
+    """The properties of a call that decide the source of its loop."""
 
     positional: int
     """How many positional arguments."""
@@ -36,18 +36,18 @@ class LoopShape:
     awaited: bool = False
     """Whether the call is awaited; the loop is then a coroutine function."""
     streamed: bool = False
-    """Whether the call gives an iterator that is exhausted."""
+    """Whether the call returns an iterator, which is exhausted."""
     inner: bool = False
-    """Whether one sample holds several calls."""
+    """Whether one sample times several calls."""
 
 
 def is_plain_keyword(name: str) -> bool:
-    """Tell whether a keyword argument can be written out in source (`f(x=…)`), not only passed by `**`."""
+    """Check whether a keyword argument can stand in source (`f(x=…)`), not only in `**`."""
     return name.isascii() and name.isidentifier() and not keyword.iskeyword(name) and name != "__debug__"
 
 
 def format_call(shape: LoopShape) -> str:
-    """Write the call itself.
+    """Format the call itself.
 
     >>> format_call(LoopShape(positional=2, keywords=("key",), sync=True))
     'sync(function(a0, a1, key=k0))'
@@ -65,7 +65,7 @@ def format_call(shape: LoopShape) -> str:
 
 
 def format_loop(shape: LoopShape) -> str:
-    """Write the source of the loop; between two reads of the clock stands nothing but the work."""
+    """Format the source of the loop; between two reads of the clock there is nothing but the work."""
     define = "async def" if shape.awaited else "def"
     lines = [f"{define} timing_loop(function, args, kwargs, setup, sync, clock, samples, *more):"]
     if shape.positional:
@@ -99,7 +99,7 @@ def _format_iteration(shape: LoopShape) -> list[str]:
 
 
 def _format_stream(shape: LoopShape) -> list[str]:
-    """Read the clock at the call, at the first item and at the end; a stream without items keeps `None`."""
+    """Format reads of the clock at the call, at the first item and at the end; a stream without items keeps `None`."""
     each = "async for" if shape.awaited else "for"
     begin = "aiter_of" if shape.awaited else "iter"
     return [

@@ -1,4 +1,4 @@
-"""One call of a workload, outside all timing: the first of a process start, or the only one of an ordinary test."""
+"""One call of a workload that is not timed: the first of a process start, or the only one of an ordinary test."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __tracebackhide__ = True
 
 
 def is_awaited(call: Call) -> bool:
-    """Tell whether a call takes an event loop."""
+    """Check whether a call needs an event loop."""
     return call.shape == "coroutine" or (call.shape == "stream" and what_it_gives(call.function) == "async generator")
 
 
 def refuse_used_up(call: Call) -> None:
-    """Refuse an argument that the first call has used up: all others would find nothing in it.
+    """Refuse an argument that the first call used up: further calls would find it empty.
 
     Raises:
         CaseError: There is such an argument.
@@ -35,10 +35,10 @@ def refuse_used_up(call: Call) -> None:
 
 
 def call_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
-    """Make one call; its setup and sync included. A stream gives the list of its items.
+    """Make one call, its setup and sync included; return the list of its items for a stream.
 
     Raises:
-        CaseError: It gives no result, but work still to be done.
+        CaseError: It returns work still to be done, not a result.
     """
     if call.setup is not None:
         call.setup()
@@ -53,7 +53,7 @@ def call_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
 
 
 async def await_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
-    """Make one awaited call; its setup and sync included.
+    """Make and await one call, its setup and sync included.
 
     Raises:
         CaseError: There is nothing to await.

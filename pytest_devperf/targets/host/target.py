@@ -1,4 +1,4 @@
-"""This machine as a target: Python calls in this process, models through their runtime, programs."""
+"""This machine as a target: Python calls in this process, models through their runtimes, programs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class HostTarget:
         self._env: Mapping[str, str | None] = {}
 
     def look(self) -> Context:
-        """Read the sensors; the anchor's identity is added, and while a model is up its `ep` and `sdk`."""
+        """Read the sensors; add the anchor's identity and, while a model is loaded, its `ep` and `sdk`."""
         seen = self._look()
         return replace(seen, anchor=ANCHOR_IDENTITY, env={**seen.env, **self._env})
 
     def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:
-        """Bring the workload up in this process, hand out its runner, take it down.
+        """Load the workload in this process, yield its runner, and unload it.
 
         Raises:
             Unsupported: An app, or a model whose runtime is not installed.
@@ -54,10 +54,9 @@ class HostTarget:
         )
 
     def survey(self, workload: Model) -> Survey:
-        """Read the model's own schema, without bringing it up.
+        """Read the model's own schema, without loading the model.
 
-        `env` lacks `ep` where it shows only once the model is up (nodes fall back to other providers): then
-        `look` tells it.
+        `env` lacks `ep` if only the loaded model shows it (nodes fall back to other providers): then `look` returns it.
 
         Raises:
             Unsupported: No runtime for this kind of file is installed.

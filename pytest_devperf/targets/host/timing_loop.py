@@ -1,4 +1,4 @@
-"""The loop that times a call: compiled, metered, with the collector and tracers held still."""
+"""The loop that times a call: compiled, with the garbage collector and tracers suspended."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
 
 FIRST_ITEM = "first_item"
-"""Name of the series that holds a stream's time to its first item."""
+"""Name of the series with a stream's time to its first item."""
 
 STILL_NS = 5_000_000_000
-"""Time by this machine's own counter in which any clock that works moves. More calls in a batch would only take
-longer under one that does not."""
+"""Time by this machine's own counter in which every working clock moves; with one that does not, more calls in a
+round would only take longer."""
 
 PER_ITEM = "per_item"
-"""Name of the series that holds a stream's mean time between items after the first."""
+"""Name of the series with a stream's mean time between items after the first."""
 
 
 class TimingLoop:
-    """The compiled loops of one call, the meter around them, and what they gave."""
+    """The compiled loops of one call, the meter around them, and their samples."""
 
     def __init__(self, call: Call, now_ns: Callable[[], int]) -> None:
         self._call = call
@@ -45,10 +45,10 @@ class TimingLoop:
         self.awaited = is_awaited(call)
 
     def prepare(self, iterations: int, inner_loops: int) -> tuple[list[Any], Callable[[], Any]]:
-        """Make the list of samples and the call that fills it.
+        """Make the list of samples and the function that fills it.
 
         Raises:
-            CaseError: The call cannot be repeated within one iteration, and inner loops were asked for.
+            CaseError: Inner loops were asked for, and the call cannot be repeated within one iteration.
         """
         if inner_loops > 1 and not self.loops:
             raise CaseError(f"{name_of(self._call.function)} cannot be repeated within one iteration", "inner_loops=1")
@@ -74,14 +74,14 @@ class TimingLoop:
 
     @property
     def round_context(self) -> RoundContext:
-        """What is known of the latest run; a stream's further series too."""
+        """What is known of the latest run, the further series of a stream included."""
         return replace(self._meter.round_context, also=self._also)
 
     @contextmanager
     def timing(self) -> Iterator[None]:
-        """Hold the garbage collector and whatever traces this thread still, and read the meter around the block.
+        """Suspend the garbage collector and whatever traces this thread, and read the meter around a block.
 
-        Between rounds the collector runs as ever.
+        Between rounds the collector runs as usual.
 
         Raises:
             CaseError: The session's clock stood still meanwhile.
@@ -103,10 +103,10 @@ class TimingLoop:
             )
 
     def finish(self, samples: list[Any], inner_loops: int) -> Sequence[float]:
-        """Divide inner loops out and note the further series of a stream.
+        """Divide by the inner loops, and keep the further series of a stream.
 
         Raises:
-            CaseError: A stream gave no item.
+            CaseError: A stream had no item.
         """
         if self._call.shape == "stream":
             firsts, rests = self._series

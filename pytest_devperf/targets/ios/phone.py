@@ -6,7 +6,6 @@ network. Neither temperature nor clocks can be read from outside, so a wait befo
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -27,7 +26,7 @@ from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.app.collector import Collector
 from pytest_devperf.targets.app.launch import AppCommand, build_app
 from pytest_devperf.targets.clock import SystemClock
-from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.device import Device, hash_unit
 from pytest_devperf.targets.protocol import Clock, Runner
 
 if TYPE_CHECKING:
@@ -43,13 +42,6 @@ LIST_REMEDY = "see that `xcrun devicectl list devices` works"
 
 LIST_S = 60.0
 """Longest wait for the list of devices: `devicectl` looks for them in the network, too."""
-
-UNIT_SALT = b"pytest-devperf unit"
-UNIT_ROUNDS = 100_000
-"""Rounds of the hash: an identifier is too short to be safe behind a quick one."""
-
-UNIT_DIGITS = 16
-"""Hex digits kept: 64 bits tell every phone from every other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +110,7 @@ class IosTarget:
             model=phone.model,
             soc=phone.product,
             abi="arm64",
-            unit=hash_unit(phone.identifier),
+            unit=hash_unit("ios", phone.identifier),
             by_unit=identity == "unit",
         )
 
@@ -277,11 +269,6 @@ def own_address() -> str:
             raise TargetError(
                 f"this machine is in no network ({error.strerror})", f"join the iPhone's, or set {ADDRESS_VARIABLE}"
             ) from error
-
-
-def hash_unit(identifier: str) -> str:
-    """Hash what tells a unit, so that it can be stored."""
-    return hashlib.pbkdf2_hmac("sha256", identifier.encode(), UNIT_SALT, UNIT_ROUNDS).hex()[:UNIT_DIGITS]
 
 
 def _os(software: _Software) -> str | None:

@@ -16,7 +16,7 @@ from pytest_devperf.sensor.thermal import ThermalReading
 from pytest_devperf.targets.android.adb import STATES, Attached, choose, demand
 from pytest_devperf.targets.android.app import NOT_STARTED
 from pytest_devperf.targets.android.extremes import Extremes
-from pytest_devperf.targets.android.identity import hash_unit
+from pytest_devperf.targets.android.identity import unit_of_serials
 from pytest_devperf.targets.android.journal import Changes, format_changes, mine, parse_changes
 from pytest_devperf.targets.android.lease import Holder
 from pytest_devperf.targets.android.limits import Limits, hold
@@ -293,13 +293,13 @@ def test_most_memory_in_use_is_sampled_or_seen_after_the_run(least_free_mb: int 
 
 
 def test_a_serial_number_cannot_be_read_from_the_unit() -> None:
-    unit = hash_unit("R58M123ABC\n")
+    unit = unit_of_serials("R58M123ABC\n")
 
     assert unit is not None
-    assert unit == hash_unit("r58m123abc\nR58M123ABC\n")
-    assert unit != hash_unit("R58M123ABD\n")
+    assert unit == unit_of_serials("r58m123abc\nR58M123ABC\n")
+    assert unit != unit_of_serials("R58M123ABD\n")
     assert "r58m" not in unit
-    assert hash_unit("\nunknown\n") is None
+    assert unit_of_serials("\nunknown\n") is None
 
 
 @pytest.mark.parametrize("spec", ["", "x", "0-", "3-1", "8", "big"])

@@ -16,7 +16,7 @@ WATCHER = (sys.executable, "-I", "-S", watcher.__file__)
 """The program that watches: without the site's packages and whatever else makes an interpreter large."""
 
 ANSWER_S = 10.0
-"""How long it may take to start or to answer: a second on a loaded machine."""
+"""Longest wait for the watcher to start or to answer: it takes a second on a loaded machine."""
 
 
 def read_descendants(pid: int) -> Sequence[int]:
@@ -31,16 +31,16 @@ def read_descendants(pid: int) -> Sequence[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """What the system counts of this process's children that have ended."""
+    """What the system counts for the children of this process that have ended."""
 
     used: tuple[float, ...]
     """Counters that grow with every child."""
     largest_bytes: int
-    """Size of the largest, or of this process when it started one, whichever is more."""
+    """Size of the largest, or of this process when it started it, whichever is more."""
 
 
 def _read_ended() -> _Ended | None:
-    """Read what is counted of ended children; None on a system that counts nothing."""
+    """Read what is counted for ended children; None on a system that counts nothing."""
     try:
         import resource
     except ImportError:
@@ -51,10 +51,10 @@ def _read_ended() -> _Ended | None:
 
 
 class ChildrenMemory:
-    """The memory of a process's descendants; those that are there already do not count.
+    """The memory of a process's descendants; those that exist already do not count.
 
     Args:
-        pid: Process id of the process, which itself does not count.
+        pid: Id of the process, which itself does not count.
     """
 
     def __init__(self, pid: int) -> None:
@@ -91,7 +91,7 @@ class ChildrenMemory:
             self.unseen = True
 
     def _start(self) -> subprocess.Popen[str] | None:
-        """Start the watcher; None where the kernel does not list a process's children."""
+        """Start the watcher; None if the kernel does not list a process's children."""
         if not Path(f"/proc/{self._pid}/task/{self._pid}/children").exists():
             return None
         words = [*WATCHER, "tree", str(self._pid), *map(str, self._old)]
@@ -101,7 +101,7 @@ class ChildrenMemory:
         return watcher
 
     def _end(self, watcher: subprocess.Popen[str] | None) -> int:
-        """End the watcher, keep the peak it saw, and tell how many it saw."""
+        """End the watcher, keep the peak it saw, and return how many processes it saw."""
         if watcher is None:
             return 0
         try:

@@ -1,4 +1,4 @@
-"""The memory of this process and its children around one workload."""
+"""The memory of this process and its children before, during and after one workload."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pytest_devperf.targets.protocol import Memory
 
 
 class Footprint:
-    """Sizes from before a workload is brought up to after it is taken down.
+    """Sizes from before a workload is loaded until after it is unloaded.
 
-    Made just before the workload is brought up: that is the baseline. Made only in a start that takes memory,
-    since a collection of garbage takes long in a process that holds much.
+    Make it just before the workload is loaded: that is the baseline. Make it only in a start that measures memory,
+    since a collection of garbage takes long in a process with many objects.
     """
 
     def __init__(self) -> None:
@@ -28,23 +28,23 @@ class Footprint:
         self._peak = 0
 
     def note_loaded(self) -> None:
-        """Read size and peak with the workload up; where a thread samples the peak it ends here."""
+        """Read size and peak with the workload loaded; a thread that samples the peak ends here."""
         self._peak = self._gauge.peak_bytes()
         self._loaded = self._size()
 
     def take(self, run: Callable[[], object], dispose: Callable[[], object]) -> Memory:
-        """Run, read the peak, take the workload down, read again."""
+        """Run, read the peak, unload the workload, and read again."""
         self.resume()
         run()
         return self.end(dispose)
 
     def resume(self) -> None:
-        """Go on watching the peak where a thread has to."""
+        """Sample the peak again, if that takes a thread."""
         if not self._gauge.keeps_peak:
             self._gauge.reset()
 
     def end(self, dispose: Callable[[], object]) -> Memory:
-        """Read the peak, take the workload down, read again."""
+        """Read the peak, unload the workload, and read again."""
         self._peak = max(self._peak, self._gauge.peak_bytes())
         dispose()
         gc.collect()
@@ -56,15 +56,15 @@ class Footprint:
         self._before = self._size()
 
     def end_growth(self) -> Memory:
-        """Read what the repetitions left behind: the sizes of a call whose first result is still held.
+        """Read what the repetitions left behind: the sizes of a call whose first result is kept.
 
-        The peak is the first call's: later ones make a second result beside the one that is held.
+        The peak is the first call's: later calls make a second result beside the one that is kept.
         """
         gc.collect()
         return self._memory(self._baseline + self._size() - self._before)
 
     def close(self) -> None:
-        """End what still watches."""
+        """End the sampling."""
         self._gauge.close()
 
     def _memory(self, disposed: int) -> Memory:

@@ -1,4 +1,4 @@
-"""The peak memory of a program and all that it starts."""
+"""The peak memory of a program and of everything that it starts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pytest_devperf.targets.process import Invocation
 class PeakOfProgram:
     """The peak of one start of a program.
 
-    On POSIX systems a small program of our own starts it and reads the peak that the kernel kept of it. Elsewhere
-    it is looked at from here while it lives.
+    On POSIX systems a small program of our own starts it and reads the peak that the kernel kept for it. On other
+    systems this process reads its size while it runs.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -29,21 +29,21 @@ class PeakOfProgram:
         self.bytes: int | None = None
         """None: not known."""
         self.watch: Callable[[int], None] | None = self._look
-        """Looks at the program while it lives; None if that is done from outside."""
+        """Reads the program's size while it runs; None if the small program does that."""
 
-    def around(self, launch: Invocation) -> Invocation:
-        """Have a program started by the one that watches it."""
+    def around(self, invocation: Invocation) -> Invocation:
+        """Wrap an invocation so that the program that watches starts it."""
         if not (hasattr(os, "posix_spawn") and sys.executable):
-            return launch
+            return invocation
         self.watch = None
         job = self._folder / "job"
         # Its own environment, not the program's: that may name libraries which no Python should load.
-        environment = {**os.environ, **launch.environment}
-        job.write_bytes(marshal.dumps((list(launch.argv), environment, str(self._report))))
+        environment = {**os.environ, **invocation.environment}
+        job.write_bytes(marshal.dumps((list(invocation.argv), environment, str(self._report))))
         return Invocation(argv=(*WATCHER, "run", str(job)), environment={})
 
     def _look(self, pid: int) -> None:
-        """Look at a program and what it started."""
+        """Read the sizes of a program and of what it started."""
         peaks = []
         for each in (pid, *read_descendants(pid)):
             reader = self._readers.setdefault(each, MemoryReader(each))
@@ -53,14 +53,14 @@ class PeakOfProgram:
             self.bytes = max(self.bytes or 0, sum(peaks))
 
     def read(self) -> None:
-        """Read what the program that watched has written down."""
+        """Read the peak that the small program wrote."""
         if self._report.is_file():
             self.bytes = int(self._report.read_text(encoding="ascii")) * 1024
 
 
 @contextmanager
 def peak_of_program() -> Iterator[PeakOfProgram]:
-    """Take the peak of a program that is started within the block; it is known from the block's end on."""
+    """Measure the peak of a program that is started within the block; it is known after the block."""
     with tempfile.TemporaryDirectory(prefix="devperf-peak-") as folder:
         peak = PeakOfProgram(Path(folder))
         yield peak

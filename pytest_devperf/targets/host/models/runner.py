@@ -1,4 +1,4 @@
-"""A model run by a runtime of this machine; which runtime, the file's suffix says."""
+"""A model that a runtime of this machine executes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ModelRunner:
-    """A model that is loaded, fed and executed once."""
+    """A model that was loaded and executed once."""
 
     loops = True
     """An execution has no setup: it can be repeated within one iteration."""
@@ -39,23 +39,23 @@ class ModelRunner:
 
     @property
     def env(self) -> Mapping[str, str | None]:
-        """`ep` and `sdk` it really runs with; nothing while it is not up."""
+        """`ep` and `sdk` it really runs with; empty while it is not loaded."""
         return self._up.env if self._up is not None else {}
 
     def __enter__(self) -> Self:
-        """Load the model, feed it, and execute it once."""
+        """Load the model, pass its inputs, and execute it once."""
         try:
             self._bring_up()
         except BaseException as error:
             self.__exit__()
             if isinstance(error, DevperfError) or not isinstance(error, Exception):
                 raise
-            said = (str(error).strip().splitlines() or [type(error).__name__])[0][:500]
-            raise CaseError(f"{self._name} cannot be run here ({said})", self._prepared.remedy) from error
+            message = (str(error).strip().splitlines() or [type(error).__name__])[0][:500]
+            raise CaseError(f"{self._name} cannot be run here ({message})", self._prepared.remedy) from error
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the model down."""
+        """Unload the model."""
         self._dispose()
         if self._footprint is not None:
             self._footprint.close()
@@ -80,21 +80,21 @@ class ModelRunner:
         return self._loop.finish(samples, inner_loops)
 
     def anchor(self) -> int | None:
-        """Time the fixed kernel once, in ns."""
+        """Time the anchor kernel once, in ns."""
         return time_anchor(self._clock.now_ns)
 
     def memory(self, iterations: int) -> Memory | None:
-        """Take sizes; the model is taken down for `disposed`, so nothing runs afterwards."""
+        """Measure sizes; the model is unloaded for `disposed`, so nothing runs afterwards."""
         if self._footprint is None:
             return None
         return self._footprint.take(lambda: self.run(iterations, 1), self._dispose)
 
     def round_context(self) -> RoundContext:
-        """Tell what is known of the latest run."""
+        """Return what is known of the latest run."""
         return self._loop.round_context
 
     def result(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Hand over copies of the latest outputs by name."""
+        """Return copies of the latest outputs by name."""
         if self._up is None:
             raise CaseError(f"{self._name} has been taken down", "ask for its outputs before its memory")
         return dict(self._up.outputs())

@@ -1,4 +1,4 @@
-"""What a runtime of this machine offers for its kind of model file; which runtime, the file's suffix says."""
+"""The runtimes of this machine, one for each kind of model file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RUNTIMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModel:
-    """A model that is up: what one execution is, and where its outputs are found."""
+    """A model that is loaded: its execution as a function, and its outputs."""
 
     function: Callable[..., Any]
     """What is timed."""
@@ -38,12 +38,12 @@ class LoadedModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedModel:
-    """A model with everything checked and its inputs at hand; nothing of it is loaded yet."""
+    """A model with its inputs, checked and not loaded yet."""
 
     load: Callable[[], Any]
-    """Loads the model: this is what `load` times."""
+    """Loads the model: `load` times this."""
     bind: Callable[[Any], LoadedModel]
-    """Ties inputs and outputs to what `load` gave."""
+    """Binds inputs and outputs to what `load` returned."""
     remedy: str = ""
     """What to do if the runtime refuses the inputs."""
 
