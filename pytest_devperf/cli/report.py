@@ -1,7 +1,7 @@
 """Write saved runs as a report: one HTML file with charts, or Markdown for a comment on a pull request.
 
 RUN is a label (its newest run on each device), a run's id, or a file written by --devperf-json. The report shows the
-comparisons in the run, or new ones with --baseline.
+comparisons in the run, or new ones with --baseline. Without RUN, it shows the newest saved run of each device.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_devperf.compare.tally import tally
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.report import Report
-from pytest_devperf.store.store import Store
+from pytest_devperf.store.store import LabelSummary, Store
 from pytest_devperf.store.writing import write_file
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
@@ -36,7 +36,12 @@ Baselines = Mapping[str, Mapping[str, Baseline]]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the runs, their baseline, and the output file."""
-    parser.add_argument("run", metavar="RUN", nargs="+", help="a label, a run's id, or a file")
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        nargs="*",
+        help="a label, a run's id, or a file (default: the newest saved run of each device)",
+    )
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="file to write: .html, .md, or - for standard output"
     )
@@ -61,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"--output={arguments.output} names no format", "write FILE.html or FILE.md, or add --format html|markdown"
         )
     store = store_at(arguments.store)
-    runs = [each for word in arguments.run for each in find_runs(word, store)]
+    runs = [each for word in arguments.run for each in find_runs(word, store)] or _newest(store)
     baselines = _baselines(arguments, store, runs)
     report = _report(arguments, runs, baselines)
     text = _written(form, report, baselines, _histories(arguments.history, store, runs))
@@ -70,6 +75,20 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write_file(Path(arguments.output), text.encode())
     return 0
+
+
+def _newest(store: Store) -> Sequence[Run]:
+    """Find the newest saved run of each device.
+
+    Raises:
+        UsageError: There is none.
+    """
+    newest: dict[str, LabelSummary] = {}
+    for summary in sorted(store.label_summaries(), key=lambda each: each.newest):
+        newest[summary.device.fingerprint] = summary
+    if not newest:
+        raise UsageError(f"{store} has no run", "save one with pytest --devperf-save LABEL, or name a file")
+    return [store.runs(each.device.fingerprint, each.label, newest=True)[0] for each in newest.values()]
 
 
 def _report(arguments: argparse.Namespace, runs: Sequence[Run], baselines: Baselines) -> Report:

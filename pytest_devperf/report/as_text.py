@@ -51,7 +51,7 @@ def render(
             from pytest_devperf.report.as_sweep import sweep_blocks
 
             blocks += sweep_blocks(run.cases, width=width)
-    blocks.append(_wrapped([*map(printable, report.messages), *_reliability(report)], width))
+    blocks.append(_wrapped([*map(printable, report.messages), *reliability_lines(report)], width))
     blocks.append([printable(f"saved in {saved.path}") for saved in report.saved])
     blocks.append([summary_line(report, paint)])
     return "\n\n".join("\n".join(block) for block in blocks if block)
@@ -119,7 +119,7 @@ def summary_line(report: Report, paint: Paint = no_paint) -> str:
     if report.compared_with:
         compared = printable(_compared(report))
         parts.append(paint(compared, "bad") if report.nothing_compared else compared)
-    parts += map(printable, dict.fromkeys(_saved(saved) for saved in report.saved))  # once for all devices
+    parts += map(printable, dict.fromkeys(saved_words(saved) for saved in report.saved))  # once for all devices
     return "; ".join((*parts, *map(printable, report.closing)))
 
 
@@ -166,7 +166,8 @@ def _compared(report: Report) -> str:
     return f"compared with {report.compared_with}"
 
 
-def _saved(saved: Saved) -> str:
+def saved_words(saved: Saved) -> str:
+    """Describe what was saved, and what it is worth."""
     text = f"saved as {saved.label}"
     if saved.refusals:
         text = f"saved, but will refuse comparison: {', '.join(saved.refusals)}"
@@ -175,7 +176,7 @@ def _saved(saved: Saved) -> str:
     return text
 
 
-def _reliability(report: Report) -> list[str]:
+def reliability_lines(report: Report) -> list[str]:
     """Return sentences on how reliable the verdicts are as a whole."""
     lines: list[str] = []
     changes = (change for _, record in report.cases if record.comparison for change in record.comparison.changes)

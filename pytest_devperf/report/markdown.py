@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from pytest_devperf.compare.words import BLIND
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Run
-from pytest_devperf.report.as_text import shared_lines
+from pytest_devperf.report.as_text import reliability_lines, shared_lines
 from pytest_devperf.report.groups import Entry, Group, grouped, headline, run_names
 from pytest_devperf.report.header import commit_line, context_line, device_line
 from pytest_devperf.report.markup import code, prose
@@ -28,6 +29,9 @@ Source: GitHub Docs, "Workflow commands for GitHub Actions", step isolation and 
 
 MARK = "<!-- pytest-devperf -->"
 """First line of the text: a script finds its earlier comment by it and replaces it."""
+
+SWEEP_WIDTH = 100
+"""Characters of a line of a sweep's table, which fits a comment."""
 
 _LONGEST_NAME = 200
 """Characters of a name that are shown: node ids of people are shorter, and a table stays readable."""
@@ -129,12 +133,24 @@ def _sections(report: Report) -> Iterator[_Section]:
             if group.title != "Not judged"
             else (_listed(group, names),)
         )
+    yield from _sweeps(report)
     notes = [_short(line, 500) for run in report.runs for line in shared_lines(run)]
-    notes += [*report.messages, *report.closing]
+    notes += [*report.messages, *report.closing, *reliability_lines(report)]
     if notes:
         rows = tuple(f"- {prose(note)}" for note in dict.fromkeys(notes))
         yield _Section(opening="### Notes\n", rows=rows, noun="note")
     yield _Section(opening="### Measured on\n", rows=tuple(map(_place, report.runs)), noun="device")
+
+
+def _sweeps(report: Report) -> Iterator[_Section]:
+    """Rank the configurations of each sweep."""
+    for run in report.runs:
+        if any(record.sweep is not None for record in run.cases):
+            from pytest_devperf.report.as_sweep import sweep_blocks
+
+            blocks = sweep_blocks(run.cases, width=SWEEP_WIDTH)
+            rows = tuple(f"<pre>{escape(chr(10).join(block))}</pre>" for block in blocks)
+            yield _Section(opening="### Sweeps\n", rows=rows, noun="sweep")
 
 
 def _tabulated(group: Group, names: Sequence[str]) -> _Section:

@@ -37,6 +37,18 @@ def test_a_label_is_written_as_html_beside_its_baseline(two_runs, tmp_path):
     assert all("before" in each for each in numbers(page).values())
 
 
+def test_without_a_run_it_is_the_newest_of_each_device(two_runs, store, make_run, tmp_path):
+    other = replace(two_runs.device, fingerprint="f" * 12, soc="Other CPU")
+    store.save(make_run("older", day=1, device=other, elsewhere=1.0))
+
+    assert main(["report", "-o", "report.html"]) == 0
+
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "3 cases measured" in page
+    assert "now, 2026-11-02T08:00:00Z" in page
+    assert "on Other CPU" in page
+
+
 def test_the_end_of_the_name_decides_on_the_format(two_runs, tmp_path):
     assert main(["report", "now", "--baseline", "main", "-o", "report.md"]) == 0
 
@@ -80,6 +92,7 @@ def test_a_history_has_the_runs_of_the_label_and_the_one_that_is_shown(two_runs,
         (["now", "-o", ""], "needs a value that is not empty"),
         (["now"], "-o/--output"),
         (["none", "-o", "r.html"], "no label or run named 'none'"),
+        (["-o", "r.html", "--store", "empty"], "empty has no run: save one with pytest --devperf-save LABEL"),
         (["now", "--baseline", "none", "-o", "r.html"], "no label or run named 'none'"),
         (["now", "--history", "none", "-o", "r.html"], "has no other run with this label"),
         (["now", "--baseline", "main", "--accept", "none", "-o", "r.html"], "no caution named 'none'"),

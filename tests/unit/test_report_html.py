@@ -21,7 +21,8 @@ from pytest_devperf.report.html.charts import charts_of
 from pytest_devperf.report.html.elements import el, html
 from pytest_devperf.report.html.page import render
 from pytest_devperf.report.html.state import Side, facts
-from pytest_devperf.report.report import Report
+from pytest_devperf.report.markdown import render as render_markdown
+from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.untrusted import printable
 
 
@@ -273,13 +274,25 @@ def test_what_is_told_of_a_case_is_written_in_words():
 
     page = render(Report(runs=(run,), compared_with="main"))
 
-    for words in (
-        "the workload differs",
-        "<b>hot-start</b>: 39.0 °C",
-        "<b>noisy</b>: why",
-        "different: another commit",
-    ):
+    cooled = "What to do: let it cool down first"
+    for words in ("the workload differs", "<b>noisy</b>: why", "different: another commit", cooled):
         assert words in page
+
+
+def test_a_sweep_is_ranked_in_both_formats():
+    cases = [replace(made_record(f"t[{name}]", ms, 1), sweep="<threads>") for name, ms in (("one", 1.0), ("two", 2.0))]
+    report = Report(runs=(Run(taken_at="t", devperf_version="0", device=PHONE, cases=tuple(cases)),))
+
+    for text in (render(report), render_markdown(report)):
+        ranking = text[text.index("<pre") : text.index("</pre>")]
+        assert "sweep &lt;threads&gt;" in ranking
+        assert ranking.index("one") < ranking.index("two")
+
+
+def test_what_was_saved_says_what_it_is_worth():
+    saved = Saved(label="main", path="runs/1.json", refusals=("throttled",))
+
+    assert "saved, but will refuse comparison: throttled, in runs/1.json" in render(Report(saved=(saved,)))
 
 
 def test_text_is_escaped_unless_it_is_html_already():

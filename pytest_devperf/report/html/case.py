@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_devperf.compare.words import sentence
 from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.record.caution import CAUTIONS
 from pytest_devperf.record.record import Change, Measurement, Record, Run
 from pytest_devperf.report.detail import caution_words
 from pytest_devperf.report.groups import Entry, leading_change
@@ -177,8 +178,14 @@ def _cautions(record: Record) -> Content:
     found = list(caution_words(record))
     if not found:
         return None
-    items = [el("li", el("b", slug), f": {words}" if words else None) for slug, words in found]
+    items = [el("li", el("b", slug), f": {words}" if words else None, _remedy(slug)) for slug, words in found]
     return [el("h4", "Cautions"), el("ul", *items, class_="cautions")]
+
+
+def _remedy(slug: str) -> str | None:
+    """Say what to do about a caution that refuses a comparison."""
+    remedy = CAUTIONS[slug].remedy if slug in CAUTIONS else ""
+    return f" What to do: {remedy}." if remedy else None
 
 
 def _change_of(record: Record, name: str) -> Change | None:

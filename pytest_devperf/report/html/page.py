@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from pytest_devperf.compare.history import Baseline
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Run
-from pytest_devperf.report.as_text import shared_lines
+from pytest_devperf.report.as_text import reliability_lines, saved_words, shared_lines
 from pytest_devperf.report.groups import Entry, grouped, headline, run_names
 from pytest_devperf.report.header import commit_line, context_line, device_line, run_line, settings_line
 from pytest_devperf.report.html.case import Case, Written, badge, write_case
@@ -22,6 +22,9 @@ from pytest_devperf.report.html.past import Past, pasts_of
 from pytest_devperf.report.html.state import Side
 from pytest_devperf.report.report import KINDS, Report
 from pytest_devperf.report.row import word
+
+SWEEP_WIDTH = 110
+"""Characters of a line of a sweep's table, which fits a wide window; a narrow one scrolls."""
 
 UNFOLDED = 3
 """Regressions that show their charts at once: more would hide the list of cases."""
@@ -124,7 +127,17 @@ def _head(report: Report) -> Html:
         compared,
         *map(_place, report.runs),
         _messages(report),
+        *(el("pre", "\n".join(block), class_="scroll", tabindex="0") for block in _sweeps(report)),
     )
+
+
+def _sweeps(report: Report) -> Iterator[Sequence[str]]:
+    """Rank the configurations of each sweep."""
+    for run in report.runs:
+        if any(record.sweep is not None for record in run.cases):
+            from pytest_devperf.report.as_sweep import sweep_blocks
+
+            yield from sweep_blocks(run.cases, width=SWEEP_WIDTH)
 
 
 def _place(run: Run) -> Html:
@@ -141,8 +154,8 @@ def _place(run: Run) -> Html:
 
 def _messages(report: Report) -> Content:
     told = dict.fromkeys(line for run in report.runs for line in shared_lines(run))
-    lines = [*report.messages, *report.closing, *told]
-    lines += [f"saved as {saved.label} in {saved.path}" for saved in report.saved]
+    lines = [*report.messages, *report.closing, *told, *reliability_lines(report)]
+    lines += [f"{saved_words(saved)}, in {saved.path}" for saved in report.saved]
     if not lines:
         return None
     return el(
