@@ -14,9 +14,10 @@ from pytest_devperf.cli.output import columns, echo, echo_error
 from pytest_devperf.compare.shift import Shift
 from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
-from pytest_devperf.record.record import Measurement, Run
+from pytest_devperf.record.record import Run
 from pytest_devperf.report.header import commit_line, device_line
 from pytest_devperf.report.past import Point, alike, change_sentences, change_words, level_changes, points_by_case
+from pytest_devperf.report.row import own_noise_percent
 from pytest_devperf.report.table import Column, lay_out
 from pytest_devperf.report.units import format_percent, format_value
 from pytest_devperf.store.store import LabelSummary, Store
@@ -95,7 +96,7 @@ def _lines(points: Sequence[Point]) -> list[str]:
             point.run.taken_at,
             commit_line(point.run.commit) or "-",
             format_value(point.metric.robust, point.metric.unit),
-            format_percent(_noise(point.metric)),
+            format_percent(own_noise_percent(point.metric)),
             _word(found.get(at), point, newest),
         )
         for at, point in enumerate(points)
@@ -112,10 +113,6 @@ def _found(points: Sequence[Point]) -> Mapping[int, Shift]:
     except UsageError as error:
         echo_error(str(error))
         return {}
-
-
-def _noise(metric: Measurement) -> float | None:
-    return 100 * metric.iqr / abs(metric.robust) if metric.iqr is not None and metric.robust else None
 
 
 def _word(shift: Shift | None, point: Point, newest: Point) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Change, Record, Run
@@ -42,6 +42,8 @@ class Group:
     kinds: frozenset[str]
     quiet: bool = False
     """Whether nobody needs to look at them."""
+    compared: bool = True
+    """Whether their numbers were compared; else there is only a reason."""
     entries: tuple[Entry, ...] = ()
 
 
@@ -54,6 +56,7 @@ _GROUPS = (
         title="Not judged",
         noun="unjudged case",
         kinds=frozenset({"incomparable", "inconclusive", "missing", "new", "skipped", "pending"}),
+        compared=False,
     ),
     Group(title="Unchanged", noun="unchanged case", kinds=frozenset({"within_noise"}), quiet=True),
     Group(title="Measured", noun="measured case", kinds=frozenset({"measured"}), quiet=True),
@@ -79,7 +82,8 @@ def grouped(report: Report) -> Sequence[Group]:
         found[entry.kind].append(entry)
     found["regressed"].sort(key=lambda entry: -size_of(entry))
     groups = (
-        _filled(group, [entry for kind in KINDS if kind in group.kinds for entry in found[kind]]) for group in _GROUPS
+        replace(group, entries=tuple(entry for kind in KINDS if kind in group.kinds for entry in found[kind]))
+        for group in _GROUPS
     )
     return [group for group in groups if group.entries]
 
@@ -139,7 +143,3 @@ def run_names(report: Report) -> tuple[str, ...]:
 def _device_name(run: Run) -> str:
     device = run.device
     return " ".join(word for word in (device.manufacturer, device.model) if word) or device.soc or device.kind
-
-
-def _filled(group: Group, held: Sequence[Entry]) -> Group:
-    return Group(title=group.title, noun=group.noun, kinds=group.kinds, quiet=group.quiet, entries=tuple(held))

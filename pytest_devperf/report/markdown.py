@@ -128,11 +128,11 @@ def _head(report: Report) -> str:
 def _sections(report: Report) -> Iterator[_Section]:
     names = run_names(report) if len(report.runs) > 1 else ()
     for group in grouped(report):
-        yield from (
-            (_tabulated(group, names), *_told(group, names))
-            if group.title != "Not judged"
-            else (_listed(group, names),)
-        )
+        if group.compared:
+            yield _tabulated(group, names)
+            yield from _explained(group, names)
+        else:
+            yield _listed(group, names)
     yield from _sweeps(report)
     notes = [_short(line, 500) for run in report.runs for line in shared_lines(run)]
     notes += [*report.messages, *report.closing, *reliability_lines(report)]
@@ -176,7 +176,7 @@ def _rows(entry: Entry, names: Sequence[str], *, compared: bool) -> Iterable[str
         yield f"| {' | '.join((name, code(_short(metric)) if metric else '', *map(prose, values), shown))} |"
 
 
-def _told(group: Group, names: Sequence[str]) -> Iterator[_Section]:
+def _explained(group: Group, names: Sequence[str]) -> Iterator[_Section]:
     """Explain each case of a group that needs an explanation, in sentences."""
     if group.quiet:
         return

@@ -98,6 +98,11 @@ def noise_percent(change: Change) -> float | None:
     return 100 * max(spreads) / abs(value) if spreads and value else None
 
 
+def own_noise_percent(held: Measurement) -> float | None:
+    """Return a metric's IQR in percent of its value."""
+    return 100 * held.iqr / abs(held.robust) if held.iqr is not None and held.robust else None
+
+
 def _change_row(change: Change) -> Row:
     then, now = format_pair(change.baseline, change.candidate, change.unit)
     delta = format_percent(change.delta_pct, sign=True)
@@ -108,8 +113,7 @@ def _change_row(change: Change) -> Row:
 
 
 def _now_and_noise(held: Measurement) -> tuple[str, str]:
-    noise = 100 * held.iqr / abs(held.robust) if held.iqr is not None and held.robust else None
-    return format_value(held.robust, held.unit), format_percent(noise)
+    return format_value(held.robust, held.unit), format_percent(own_noise_percent(held))
 
 
 def _named(name: str, rows: Sequence[Row]) -> list[Row]:

@@ -9,6 +9,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from hostile import hostile
 from hypothesis import given
 from hypothesis import strategies as st
 from made_reports import PHONE, made_record, made_report, usual_names
@@ -171,7 +172,7 @@ def test_one_value_far_away_does_not_flatten_the_others():
 
 
 @given(
-    st.lists(st.lists(st.floats(1, 1e12), min_size=1, max_size=8), min_size=1, max_size=5),
+    st.lists(st.lists(st.floats(1, 1e12) | st.floats(-1e100, 1e100), min_size=1, max_size=8), min_size=1, max_size=5),
     st.sampled_from(["lower", "higher"]),
 )
 def test_any_samples_can_be_drawn(rows, better):
@@ -195,6 +196,30 @@ def test_any_samples_can_be_drawn(rows, better):
         low <= mid <= high
         for low, mid, high in zip(*(charts.numbers["rounds"][key] for key in ("low", "mid", "high")), strict=True)
     )
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e200, -1e200])
+def test_values_that_are_no_measurement_have_no_chart(value):
+    metric = Measurement(name="m", unit="x", process=(0,), samples=((1.0, value),), robust=1.0)
+    good = replace(metric, samples=((1.0, 2.0),))
+
+    assert charts_of(metric, None, ()) is None
+    charts = charts_of(good, None, [metric])
+    assert charts is not None
+    assert "before" not in charts.numbers
+
+
+def test_a_stored_run_may_hold_any_text_and_any_number():
+    (run,) = made_report(usual_names(3)).report.runs
+    change = Change(
+        metric="latency", verdict="regressed", baseline=1e308, candidate=-1e308, threshold=1e308, delta_pct=1e308
+    )
+    absurd = replace(run.cases[0], comparison=Comparison(verdict="regressed", changes=(change,)))
+
+    for each in (hostile(run), replace(run, cases=(absurd,))):
+        report = Report(runs=(each,), compared_with="main")
+        assert "</html>" in render(report, histories={PHONE.fingerprint: [each, run]})
+        assert render_markdown(report)
 
 
 def test_a_metric_without_values_has_no_chart():
@@ -222,6 +247,18 @@ def test_a_change_of_level_is_named_with_its_commit():
         r"slower \+6\.\d % since 05ab34cd05ab on main: .* the last commit before is 04ab34cd04ab on main", page
     )
     assert past_of(page)["levels"][0][:2] == [0, 2]
+
+
+def test_runs_of_another_workload_are_shown_and_said_to_be_so():
+    made = made_report(usual_names(1), runs=4)
+    first, *others = made.histories[PHONE.fingerprint]
+    (case,) = first.cases
+    other = replace(first, cases=(replace(case, workload=WorkloadRecord(fingerprint="other", kind="model")),))
+
+    page = render(made.report, histories={PHONE.fingerprint: [other, *others]})
+
+    assert "5 runs, 1 of them with another workload (hollow)" in page
+    assert past_of(page)["other"] == [0]
 
 
 def test_without_the_package_that_finds_changes_of_level_a_sentence_says_so(monkeypatch):

@@ -18,7 +18,7 @@ from pytest_devperf.report.html.past import Past, past_figure
 from pytest_devperf.report.html.state import Side
 from pytest_devperf.report.html.tables import metrics_table, state_table
 from pytest_devperf.report.paint import TONES
-from pytest_devperf.report.row import noise_percent, word
+from pytest_devperf.report.row import noise_percent, own_noise_percent, word
 from pytest_devperf.report.units import NOT_KNOWN, format_pair, format_percent, format_value
 
 
@@ -53,6 +53,7 @@ def write_case(case: Case, at: int, *, unfolded: bool) -> Written:
     """
     entry, numbers = case.entry, dict[str, Any]()
     change = leading_change(entry.record) if entry.record is not None else None
+    noise = _noise(change, _shown_metric(entry.record, change))
     details = list(_details(case, at, numbers)) if entry.record is not None else [_reasons(case)]
     folded = el(
         "details",
@@ -68,7 +69,7 @@ def write_case(case: Case, at: int, *, unfolded: bool) -> Written:
         data_kind=entry.kind,
         data_text=f"{entry.id} {case.on}".lower(),
         data_change="" if change is None or change.delta_pct is None else f"{change.delta_pct:.4g}",
-        data_noise="" if (noise := noise_percent(change) if change else None) is None else f"{noise:.4g}",
+        data_noise="" if noise is None else f"{noise:.4g}",
     )
     return Written(item, numbers)
 
@@ -86,7 +87,7 @@ def _line(case: Case, change: Change | None) -> Iterator[Html]:
     yield badge(case.entry.kind)
     metric = _shown_metric(record, change)
     then, now = _values(change, metric)
-    noise = noise_percent(change) if change is not None else _noise(metric)
+    noise = _noise(change, metric)
     name = change.metric if change is not None else metric.name if metric is not None else ""
     yield el("span", el("bdi", name), class_="metric")
     yield _cell("baseline", then)
@@ -114,10 +115,10 @@ def _values(change: Change | None, metric: Measurement | None) -> tuple[str, str
     return NOT_KNOWN, format_value(metric.robust, metric.unit) if metric is not None else NOT_KNOWN
 
 
-def _noise(metric: Measurement | None) -> float | None:
-    if metric is None or metric.iqr is None or not metric.robust:
-        return None
-    return 100 * metric.iqr / abs(metric.robust)
+def _noise(change: Change | None, metric: Measurement | None) -> float | None:
+    if change is not None:
+        return noise_percent(change)
+    return own_noise_percent(metric) if metric is not None else None
 
 
 _GAUGE_WIDTH, _GAUGE_HEIGHT = 96, 14

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_devperf import stats
 from pytest_devperf.english import counted
-from pytest_devperf.metric import NS_PER_MS, Kind
+from pytest_devperf.metric import LARGEST_VALUE, NS_PER_MS, Kind
 from pytest_devperf.record.record import Change, Confirmation, Measurement
 from pytest_devperf.report.units import digits, scale_for
 
@@ -49,63 +49,67 @@ class Charts:
 
 
 def charts_of(metric: Measurement, change: Change | None, befores: Sequence[Measurement]) -> Charts | None:
-    """Prepare the charts of a metric; None if it has no values.
+    """Prepare the charts of a metric; None if it has no values, or absurd ones.
 
     Args:
         metric: Its measurement.
         change: Its comparison, if there is one.
         befores: The same metric in the runs of the baseline, newest first.
     """
-    rows = _rows(metric)
-    if not rows or metric.robust is None:
+    values = _values(metric)
+    if metric.robust is None or not _drawable([metric.robust, *values]):
         return None
     unit, size = scale_for(metric.robust, metric.unit)
     scale = (1 / NS_PER_MS if metric.samples_ns is not None else 1.0) / size
-    old = [rows for rows in map(_rows, [metric.against] if metric.against is not None else befores) if rows]
-    then = change.baseline if change is not None else None
-    bounds = _bounds(change)
-    marks = [value / size for value in (metric.robust, then, *bounds) if value is not None]
-    now_values = [value * scale for row in rows for value in row]
-    then_values = [value * scale for each in old for row in each for value in row]
-    spread = _spread(now_values, then_values, marks)
-    numbers: dict[str, Any] = {
-        "row": NOUNS.get(metric.kind, "value"),
-        "unit": unit,
-        "now": _short(metric.robust / size),
-        "rounds": _rounds(metric, scale),
-        "spread": spread,
-    }
+    sources = [metric.against] if metric.against is not None else befores
+    before = [source for source in sources if _drawable(_values(source))]
+    then, bounds = _compared(change, size)
+    now = metric.robust / size
+    now_values = [value * scale for value in values]
+    then_values = [value * scale for source in before for value in _values(source)]
+    spread = _spread(now_values, then_values, [each for each in (now, then, *bounds) if each is not None])
+    rounds = _rounds(metric, scale)
+    noun = NOUNS.get(metric.kind, "value")
+    numbers: dict[str, Any] = {"row": noun, "unit": unit, "now": shortened(now), "rounds": rounds, "spread": spread}
     if then is not None:
-        numbers["then"] = _short(then / size)
-    if bounds:
-        numbers["limits"] = [_short(bound / size) for bound in bounds]
-        numbers["better"] = metric.better
-    if old:
-        numbers["before"] = [_short(stats.median(row) * scale) for row in old[0]]
+        numbers |= {"then": shortened(then), "limits": list(map(shortened, bounds)), "better": metric.better}
+    if before:
+        numbers["before"] = [shortened(stats.median(row) * scale) for row in _rows(before[0])]
     return Charts(
         numbers=numbers,
-        rounds_words=_rounds_words(
-            numbers["rounds"], unit, noun=NOUNS.get(metric.kind, "value"), then=None if then is None else then / size
-        ),
+        rounds_words=_rounds_words(rounds, unit, noun=noun, then=then),
         spread_words=_spread_words(now_values, then_values, spread, unit),
-        now=_spelt(metric.robust / size, unit),
-        then=None if then is None else _spelt(then / size, unit),
-        limit=_spelt(bounds[1 if metric.better == "lower" else 0] / size, unit) if bounds else None,
+        now=_spelt(now, unit),
+        then=None if then is None else _spelt(then, unit),
+        limit=_spelt(bounds[1 if metric.better == "lower" else 0], unit) if bounds else None,
     )
 
 
-def _rows(held: Measurement | Confirmation | None) -> Sequence[Sequence[float]]:
-    if held is None:
-        return ()
-    rows = held.samples_ns if held.samples_ns is not None else held.samples
-    return [row for row in rows or () if row]
+def _rows(held: Measurement | Confirmation) -> Sequence[Sequence[float]]:
+    return [row for row in _all_rows(held) if row]
 
 
-def _bounds(change: Change | None) -> Sequence[float]:
-    """Give the values from which a change counts, downwards and upwards."""
-    if change is None or change.baseline is None or change.threshold is None:
-        return ()
-    return change.baseline - change.threshold, change.baseline + change.threshold
+def _all_rows(held: Measurement | Confirmation) -> Sequence[Sequence[float]]:
+    return (held.samples_ns if held.samples_ns is not None else held.samples) or ()
+
+
+def _values(held: Measurement | Confirmation) -> list[float]:
+    return [value for row in _all_rows(held) for value in row]
+
+
+def _drawable(values: Sequence[float]) -> bool:
+    """Return whether there are values, and whether squares and ratios of all of them are finite."""
+    return bool(values) and all(abs(value) <= LARGEST_VALUE for value in values)
+
+
+def _compared(change: Change | None, size: float) -> tuple[float | None, Sequence[float]]:
+    """Return the baseline's value, and the values from which a change counts, downwards and upwards."""
+    if change is None or change.baseline is None or not _drawable([change.baseline]):
+        return None, ()
+    then = change.baseline / size
+    if change.threshold is None or not _drawable([change.threshold]):
+        return then, ()
+    return then, (then - change.threshold / size, then + change.threshold / size)
 
 
 def _rounds(metric: Measurement, scale: float) -> dict[str, Any]:
@@ -128,22 +132,18 @@ def _rounds(metric: Measurement, scale: float) -> dict[str, Any]:
             beside[name] += [_at(values, at, size) for at, _ in rows]
     found: dict[str, Any] = {
         "start": starts,
-        "low": [_short(low) for low, _, _ in quartiles],
-        "mid": [_short(mid) for _, mid, _ in quartiles],
-        "high": [_short(high) for _, _, high in quartiles],
+        "low": [shortened(low) for low, _, _ in quartiles],
+        "mid": [shortened(mid) for _, mid, _ in quartiles],
+        "high": [shortened(high) for _, _, high in quartiles],
     }
     if metric.confirmation is not None:
         found["again"] = len(_rows(metric))
     return found | {name: values for name, values in beside.items() if any(value is not None for value in values)}
 
 
-def _all_rows(look: Measurement | Confirmation) -> Sequence[Sequence[float]]:
-    return (look.samples_ns if look.samples_ns is not None else look.samples) or ()
-
-
 def _at(values: Sequence[float | None], at: int, size: float) -> float | None:
     value = values[at] if at < len(values) else None
-    return None if value is None else _short(value / size)
+    return None if value is None else shortened(value / size)
 
 
 def _quartiles(values: Sequence[float]) -> tuple[float, float, float]:
@@ -162,9 +162,9 @@ def _spread(now: Sequence[float], then: Sequence[float], marks: Sequence[float])
     high = max(*(min(side[-1], _fence(side, 0.75, REACH)) for side in sides), *marks)
     pad = 0.06 * (high - low) or abs(high) * 0.01 or 1.0
     low, high = low - pad, high + pad
-    found: dict[str, Any] = {"low": _short(low), "high": _short(high)}
+    found: dict[str, Any] = {"low": shortened(low), "high": shortened(high)}
     if min(map(len, sides)) < FEWEST_FOR_CURVE:
-        return found | {"dots": [[_short(value) for value in side] for side in sides]}
+        return found | {"dots": [[shortened(value) for value in side] for side in sides]}
     curves = [_curve(side, low, high) for side in sides]
     top = max(max(curve) for curve in curves) or 1.0
     beyond = [len(side) - (bisect_right(side, high) - bisect_left(side, low)) for side in sides]
@@ -229,6 +229,6 @@ def _spelt(value: float, unit: str) -> str:
     return f"{digits(value)} {unit}".rstrip()
 
 
-def _short(value: float) -> float:
+def shortened(value: float) -> float:
     """Keep six digits: a chart has a thousand pixels."""
     return float(f"{value:.6g}")

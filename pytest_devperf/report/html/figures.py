@@ -73,7 +73,7 @@ def _rounds_key(charts: Charts, *, timed: bool) -> Html:
 
 
 def _spread_key(charts: Charts, runs: int, *, timed: bool) -> Html:
-    """Explain the marks; a metric made of rounds is compared by its lowest round median, which is not its hump."""
+    """Explain the marks; rounds are compared by their lowest median, and most values may lie elsewhere."""
     of = ", lowest round median" if timed else ""
     many = f" of {runs} runs" if runs > 1 else ""
     return _key(

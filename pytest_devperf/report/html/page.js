@@ -241,7 +241,9 @@
   // --- the case over earlier runs ---
 
   function drawPast(place, numbers) {
-    const { unit, mid, iqr, levels } = numbers;
+    const { unit, mid, iqr, levels, other } = numbers;
+    const own = mid.map((value, at) => other.includes(at) ? null : value);
+    const others = mid.map((value, at) => other.includes(at) ? value : null);
     const places = mid.map((_, at) => at + 1);
     const bars = { low: mid, high: mid.map((value, at) => value + (iqr[at] || 0)) };
     const readout = element("p", "", "readout");
@@ -249,7 +251,11 @@
       height: 190,
       scales: { x: { time: false, range: [0.5, mid.length + 0.5] }, y: { range: padded(withBars(mid, bars)) } },
       axes: axes(unit, "run, oldest first").map((axis, at) => at ? axis : whole(axis)),
-      series: [{}, { stroke: colour("now"), width: 1, points: { show: true, size: 7, fill: colour("now") } }],
+      series: [
+        {},
+        { stroke: colour("now"), width: 1, points: { show: true, size: 7, fill: colour("now") } },
+        { stroke: colour("then"), paths: () => null, points: { show: true, size: 7, width: 1.5, fill: colour("back") } },
+      ],
       hooks: {
         drawAxes: [chart => {
           mid.forEach((value, at) => bar(chart, at + 1, value, value + (iqr[at] || 0)));
@@ -266,7 +272,7 @@
             [numbers.at[at], numbers.commit[at] && `commit ${numbers.commit[at]}`, spelt(mid[at], unit)].filter(Boolean).join("; ");
         }],
       },
-    }, [places, mid], place);
+    }, [places, own, others], place);
     place.append(readout);
     return [chart];
   }
@@ -360,6 +366,8 @@
     table.append(top, rest);
     const box = element("div", undefined, "scroll");
     box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", details.textContent);
     box.append(table);
     details.append(box);
   }));

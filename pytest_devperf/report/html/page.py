@@ -16,7 +16,7 @@ from pytest_devperf.record.record import Run
 from pytest_devperf.report.as_text import reliability_lines, saved_words, shared_lines
 from pytest_devperf.report.groups import Entry, grouped, headline, run_names
 from pytest_devperf.report.header import commit_line, context_line, device_line, run_line, settings_line
-from pytest_devperf.report.html.case import Case, Written, badge, write_case
+from pytest_devperf.report.html.case import Case, badge, write_case
 from pytest_devperf.report.html.elements import Content, Html, el
 from pytest_devperf.report.html.past import Past, pasts_of
 from pytest_devperf.report.html.state import Side
@@ -66,10 +66,9 @@ def render(
     """
     entries = [entry for group in grouped(report) for entry in group.entries]
     cases = _cases(report, entries, baselines or {}, histories or {})
-    unfolded = {"regressed"} if report.counts.get("regressed") else set()
-    written: list[Written] = []
-    for at, case in enumerate(cases):
-        written.append(write_case(case, at, unfolded=at < UNFOLDED and case.entry.kind in unfolded))
+    written = [
+        write_case(case, at, unfolded=at < UNFOLDED and case.entry.kind == "regressed") for at, case in enumerate(cases)
+    ]
     numbers = {name: each for one in written for name, each in one.numbers.items()}
     body = [
         el("a", "Skip to the cases", href="#cases", class_="skip"),

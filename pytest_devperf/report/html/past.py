@@ -10,6 +10,7 @@ from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.header import commit_line
+from pytest_devperf.report.html.charts import shortened
 from pytest_devperf.report.html.elements import Content, el
 from pytest_devperf.report.html.figures import figure
 from pytest_devperf.report.past import Point, alike, change_sentences, level_changes, points_by_case
@@ -47,6 +48,8 @@ def past_figure(name: str, past: Past, numbers: dict[str, Any]) -> Content:
     """Write the place of the history's chart, with the same in words."""
     numbers[name] = past.numbers
     words = f"{counted(len(past.numbers['mid']), 'run')}{f' of {past.label}' if past.label else ''}"
+    if past.numbers["other"]:
+        words += f", {len(past.numbers['other'])} of them with another workload (hollow)"
     return el(
         "section",
         figure(name, "past", [el("bdi", past.metric), ", history"], "; ".join((words, *past.sentences)), None),
@@ -65,14 +68,14 @@ def _past(points: Sequence[Point]) -> Past:
     levels: list[list[float]] = []
     for at, shift in found.items():
         before = levels[-1][1] if levels else 0
-        levels.append([before, at, _short(shift.before / size)])
+        levels.append([before, at, shortened(shift.before / size)])
         last = shift.after
     if levels:
-        levels.append([levels[-1][1], len(points), _short(last / size)])
+        levels.append([levels[-1][1], len(points), shortened(last / size)])
     numbers = {
         "unit": unit,
-        "mid": [_short((point.metric.robust or 0.0) / size) for point in points],
-        "iqr": [None if point.metric.iqr is None else _short(point.metric.iqr / size) for point in points],
+        "mid": [shortened((point.metric.robust or 0.0) / size) for point in points],
+        "iqr": [None if point.metric.iqr is None else shortened(point.metric.iqr / size) for point in points],
         "at": [point.run.taken_at for point in points],
         "commit": [_commit(point.run) for point in points],
         "other": [at for at, point in enumerate(points) if not alike(point, newest)],
@@ -90,7 +93,3 @@ def _past(points: Sequence[Point]) -> Past:
 def _commit(run: Run) -> str:
     line = commit_line(run.commit)
     return f"{line[:_COMMIT_DIGITS]}{' with changes' if run.commit and run.commit.dirty else ''}" if line else ""
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.6g}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_devperf.record.record import Record
 from pytest_devperf.report.detail import stable_lines
 from pytest_devperf.report.html.elements import Content, Html, el
-from pytest_devperf.report.html.state import Side, facts
+from pytest_devperf.report.html.state import Fact, Side, facts
 from pytest_devperf.report.row import COMPARED, MEASURED, compared_rows, measured_rows
 from pytest_devperf.report.units import NOT_KNOWN
 
@@ -24,22 +24,8 @@ def metrics_table(record: Record) -> Content:
     return [
         el("h4", "All metrics"),
         *(el("p", line, class_="stable") for line in stable_lines(record)[:1]),
-        data_table([column.heading for column in columns[1:]], [row[1:] for row in rows]),
+        _table("All metrics", [column.heading for column in columns[1:]], [row[1:] for row in rows]),
     ]
-
-
-def data_table(headings: Sequence[str], rows: Sequence[Sequence[Content]], *, class_: str | None = None) -> Html:
-    """Write a table whose first column names its rows."""
-    head = el("tr", *(el("th", heading, scope="col") for heading in headings))
-    body = [el("tr", el("th", row[0], scope="row"), *(el("td", cell) for cell in row[1:])) for row in rows]
-    return el(
-        "div",
-        el("table", el("thead", head), el("tbody", *body)),
-        class_=f"scroll {class_ or ''}".strip(),
-        tabindex="0",
-        role="region",
-        aria_label="Table",
-    )
 
 
 def state_table(now: Side, then: Side | None) -> Content:
@@ -47,19 +33,24 @@ def state_table(now: Side, then: Side | None) -> Content:
     found = facts(now, then)
     differing = sum(fact.differs for fact in found)
     if then is None:
-        return [
-            el("h4", "Context"),
-            data_table(["", "now"], [(fact.name, fact.now or NOT_KNOWN) for fact in found]),
-        ]
-    rows = [
-        (
-            fact.name,
-            fact.then or NOT_KNOWN,
-            el("b", fact.now or NOT_KNOWN, el("span", " differs", class_="differs"))
-            if fact.differs
-            else fact.now or NOT_KNOWN,
-        )
-        for fact in found
+        rows = [(fact.name, fact.now or NOT_KNOWN) for fact in found]
+        return [el("h4", "Context"), _table("Context", ["", "now"], rows)]
+    title = f"Context: {f'{differing} of {len(found)} facts differ' if differing else 'nothing differs'}"
+    sides = [(fact.name, fact.then or NOT_KNOWN, _now(fact)) for fact in found]
+    return [el("h4", title), _table(title, ["", "baseline", "now"], sides, class_="scroll context")]
+
+
+def _now(fact: Fact) -> Content:
+    words = fact.now or NOT_KNOWN
+    return el("b", words, el("span", " differs", class_="differs")) if fact.differs else words
+
+
+def _table(name: str, headings: Sequence[str], rows: Sequence[Sequence[Content]], *, class_: str = "scroll") -> Html:
+    """Write a table whose first column names its rows; a narrow window scrolls it, so it can have the focus."""
+    head = el("tr", *(el("th", heading, scope="col") for heading in headings))
+    body = [
+        el("tr", el("th", el("bdi", first), scope="row"), *(el("td", cell) for cell in others))
+        for first, *others in rows
     ]
-    title = "Context: nothing differs" if not differing else f"Context: {differing} of {len(found)} facts differ"
-    return [el("h4", title), data_table(["", "baseline", "now"], rows, class_="context")]
+    table = el("table", el("thead", head), el("tbody", *body))
+    return el("div", table, class_=class_, tabindex="0", role="region", aria_label=name)
