@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_devperf.cli.output import echo_error
+from pytest_devperf.cli.plugins import ask_for_target
 from pytest_devperf.errors import UsageError
 from pytest_devperf.targets.clock import SystemClock
 
@@ -31,7 +32,7 @@ def add_target(parser: argparse.ArgumentParser, *, default: str) -> None:
         "--target",
         default=default,
         metavar="SPEC",
-        help=f"auto, host, android, android:SERIAL or sim (default: {default})",
+        help=f"auto, host, android, android:SERIAL, sim, or the target of a plugin (default: {default})",
     )
 
 
@@ -44,6 +45,10 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
     """
     from pytest_devperf.targets.android.phone import AndroidTarget
 
+    added = ask_for_target(spec)
+    if added is not None:
+        stack.callback(getattr(added, "close", lambda: None))
+        return Opened(target=added, clock=SystemClock())
     if spec.partition(":")[0] == "sim":
         from pytest_devperf.simphone import parse_spec, simulated_phone
 
@@ -58,7 +63,10 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
         stack.callback(found.close)
         return Opened(target=found, clock=clock)
     if spec not in {"host", "auto"}:
-        raise UsageError(f"--target={spec}: no such device", "use auto, host, android, android:SERIAL or sim")
+        raise UsageError(
+            f"--target={spec}: no such device",
+            "use auto, host, android, android:SERIAL or sim, or install the plugin whose target it is",
+        )
     return Opened(target=_open_host(clock), clock=clock)
 
 

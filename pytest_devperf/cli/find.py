@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 
+from pytest_devperf.cli.plugins import ask_for_store
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.store.file import means_a_file, read_file
@@ -19,19 +19,14 @@ _SHORTEST_ID = 4
 def store_at(spec: str | None) -> Store:
     """Open the store of `--store`, or the nearest one from the current folder upwards.
 
-    Plugins add kinds of stores with an entry point `pytest_devperf.stores`: a function spec -> store or None.
-
     Raises:
         UsageError: The spec is not a store.
     """
     here = Path.cwd()
     if spec is None:
         return open_store(None, next((each for each in (here, *here.parents) if (each / DEFAULT).is_dir()), here))
-    for entry in entry_points(group="pytest_devperf.stores"):
-        answer: Store | None = entry.load()(spec)
-        if answer is not None:
-            return answer
-    return open_store(spec, here)
+    added = ask_for_store(spec)
+    return open_store(spec, here) if added is None else added
 
 
 def find_runs(word: str, store: Store) -> Sequence[Run]:

@@ -56,7 +56,14 @@ def test_an_ordinary_suite_without_cases_imports_nothing_heavy(tmp_path: Path) -
     assert "pytest_devperf.plugin.campaign" not in imported
 
 
-def test_the_package_offers_what_it_promises() -> None:
-    import pytest_devperf
+def test_the_package_itself_imports_nothing(tmp_path: Path) -> None:
+    assert _imported("import pytest_devperf", tmp_path) == ["__future__", "pytest_devperf"]
 
-    assert all(hasattr(pytest_devperf, name) for name in pytest_devperf.__all__)
+
+def test_a_public_name_imports_its_own_module_alone(tmp_path: Path) -> None:
+    imported = _imported("import pytest_devperf; pytest_devperf.CaseError", tmp_path)
+    assert [name for name in imported if name.startswith("pytest_devperf")] == [
+        "pytest_devperf",
+        "pytest_devperf.errors",
+        "pytest_devperf.untrusted",
+    ]
