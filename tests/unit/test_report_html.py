@@ -190,7 +190,7 @@ def test_any_samples_can_be_drawn(rows, better):
 
     assert charts is not None
     spread = charts.numbers["spread"]
-    assert spread["low"] < charts.numbers["now"] < spread["high"]
+    assert spread["low"] <= charts.numbers["now"] < spread["high"]
     assert json.loads(json.dumps(charts.numbers, allow_nan=False)) == charts.numbers
     assert all(
         low <= mid <= high
@@ -334,3 +334,12 @@ def test_what_was_saved_says_what_it_is_worth():
 
 def test_text_is_escaped_unless_it_is_html_already():
     assert html(["<", el("b", "&", title='"')]) == '&lt;<b title="&quot;">&amp;</b>'
+
+
+def test_no_axis_of_times_begins_below_zero():
+    metric = Measurement(name="m", unit="ms", process=(0,), samples_ns=((1.0, 5e6, *(2e6,) * 30),), robust=2.0)
+
+    charts = charts_of(metric, None, ())
+
+    assert charts is not None
+    assert charts.numbers["spread"]["low"] >= 0

@@ -180,13 +180,13 @@ def _cautions(record: Record) -> Content:
     if not found:
         return None
     items = [el("li", el("b", slug), f": {words}" if words else None, _remedy(slug)) for slug, words in found]
-    return [el("h4", "Cautions"), el("ul", *items, class_="cautions")]
+    return [el("h2", "Cautions"), el("ul", *items, class_="cautions")]
 
 
 def _remedy(slug: str) -> str | None:
     """Say what to do about a caution that refuses a comparison."""
     remedy = CAUTIONS[slug].remedy if slug in CAUTIONS else ""
-    return f" What to do: {remedy}." if remedy else None
+    return f". What to do: {remedy}." if remedy else None
 
 
 def _change_of(record: Record, name: str) -> Change | None:

@@ -161,7 +161,7 @@ def _spread(now: Sequence[float], then: Sequence[float], marks: Sequence[float])
     low = min(*(max(side[0], _fence(side, 0.25, -REACH)) for side in sides), *marks)
     high = max(*(min(side[-1], _fence(side, 0.75, REACH)) for side in sides), *marks)
     pad = 0.06 * (high - low) or abs(high) * 0.01 or 1.0
-    low, high = low - pad, high + pad
+    low, high = (0.0 if 0 <= low < pad else low - pad), high + pad  # no axis of times begins below zero
     found: dict[str, Any] = {"low": shortened(low), "high": shortened(high)}
     if min(map(len, sides)) < FEWEST_FOR_CURVE:
         return found | {"dots": [[shortened(value) for value in side] for side in sides]}

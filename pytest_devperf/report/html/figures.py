@@ -56,7 +56,7 @@ def figure(name: str, kind: str, title: Content, words: str, key: Content) -> Ht
     """Write the place of one chart: its title, what it shows in words, and what its marks mean."""
     return el(
         "figure",
-        el("h4", title),
+        el("h2", title),
         el("div", role="img", aria_label=f"Chart: {words}", data_chart=kind, data_numbers=name, class_=f"chart {kind}"),
         el("figcaption", el("span", words, class_="words"), key),
     )

@@ -366,7 +366,7 @@
     table.append(top, rest);
     const box = element("div", undefined, "scroll");
     box.tabIndex = 0;
-    box.setAttribute("role", "region");
+    box.setAttribute("role", "group");
     box.setAttribute("aria-label", details.textContent);
     box.append(table);
     details.append(box);

@@ -30,7 +30,7 @@ UNFOLDED = 3
 """Regressions that show their charts at once: more would hide the list of cases."""
 
 _SORTS = {
-    "attention": "what needs attention first",
+    "attention": "needs attention first",
     "change": "largest change first",
     "noise": "noisiest first",
     "name": "by name",

@@ -22,7 +22,7 @@ def metrics_table(record: Record) -> Content:
     if not any(any(row[1:]) for row in rows):
         return None
     return [
-        el("h4", "All metrics"),
+        el("h2", "All metrics"),
         *(el("p", line, class_="stable") for line in stable_lines(record)[:1]),
         _table("All metrics", [column.heading for column in columns[1:]], [row[1:] for row in rows]),
     ]
@@ -34,10 +34,10 @@ def state_table(now: Side, then: Side | None) -> Content:
     differing = sum(fact.differs for fact in found)
     if then is None:
         rows = [(fact.name, fact.now or NOT_KNOWN) for fact in found]
-        return [el("h4", "Context"), _table("Context", ["", "now"], rows)]
+        return [el("h2", "Context"), _table("Context", ["fact", "now"], rows)]
     title = f"Context: {f'{differing} of {len(found)} facts differ' if differing else 'nothing differs'}"
     sides = [(fact.name, fact.then or NOT_KNOWN, _now(fact)) for fact in found]
-    return [el("h4", title), _table(title, ["", "baseline", "now"], sides, class_="scroll context")]
+    return [el("h2", title), _table(title, ["fact", "baseline", "now"], sides, class_="scroll context")]
 
 
 def _now(fact: Fact) -> Content:
@@ -53,4 +53,4 @@ def _table(name: str, headings: Sequence[str], rows: Sequence[Sequence[Content]]
         for first, *others in rows
     ]
     table = el("table", el("thead", head), el("tbody", *body))
-    return el("div", table, class_=class_, tabindex="0", role="region", aria_label=name)
+    return el("div", table, class_=class_, tabindex="0", role="group", aria_label=name)
