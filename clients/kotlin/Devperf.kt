@@ -1,10 +1,11 @@
 /*
  * Measures cases inside an Android app and reports them to devperf's collector (docs/wire.md).
  *
- * One file without dependencies beyond the Java library: copy it. Call it off the main thread. The app needs the
- * permission android.permission.INTERNET, and may talk plainly to 127.0.0.1 (a network security configuration).
+ * A single file without dependencies beyond the Java library, to be copied. Do not call it on the main thread. The app
+ * needs the permission android.permission.INTERNET, and a network security configuration that allows HTTP to 127.0.0.1.
  *
- *     val run = Devperf.connect(Devperf.told { intent.getStringExtra(it) }) ?: return   // not started by devperf
+ *     val parameters = Devperf.runParameters { intent.getStringExtra(it) }
+ *     val run = Devperf.connect(parameters) ?: return   // not started by devperf
  *     run.bench("sort") { items.sorted() }
  *     run.bench("detect", load = { Detector(assets) }, dispose = { it.close() }) { it.detect(image) }
  *     run.end()
@@ -16,13 +17,13 @@ import java.io.IOException
 import java.net.HttpURLConnection
 import java.net.URL
 
-/** What the app was told when it was started. */
-class Told(val collector: String, val token: String, val run: String)
+/** The parameters of this run, which devperf passes when it starts the app. */
+class RunParameters(val collector: String, val token: String, val run: String)
 
-/** The collector refused: its sentence says why and what to do; trying again would not help. */
+/** The collector refused a request; its message says why and what to do. Retrying would not help. */
 class Refused(message: String) : Exception(message)
 
-/** What the app is asked to do, and what of it is done already. */
+/** What to run, and which cases are done already. */
 class Task(
     val rounds: Int,
     val iterations: Int,
@@ -35,22 +36,22 @@ class Task(
 object Devperf {
     private const val SCHEMA = "pytest-devperf-wire/1"
 
-    /** Tries of a connection that fails: the tunnel to the workstation may be set up anew meanwhile. */
+    /** Attempts to connect: the tunnel to the workstation may be restored in the meantime. */
     private const val TRIES = 5
     private const val TIMEOUT_MS = 20_000
 
-    /** Read what the app was told, from its intent's extras or its environment; null where devperf did not start it. */
-    fun told(read: (String) -> String? = { System.getenv(it) }): Told? {
+    /** Read the parameters from the intent's extras or the environment; null if devperf did not start the app. */
+    fun runParameters(read: (String) -> String? = { System.getenv(it) }): RunParameters? {
         val collector = read("DEVPERF_COLLECTOR") ?: return null
         val token = read("DEVPERF_TOKEN") ?: return null
         val run = read("DEVPERF_RUN") ?: return null
-        return Told(collector, token, run)
+        return RunParameters(collector, token, run)
     }
 
-    /** Ask the collector for the task; null where devperf did not start the app. */
-    fun connect(told: Told? = told()): DevperfRun? {
-        if (told == null) return null
-        val answer = request(told, "GET", "/v1/run", null) as Map<*, *>
+    /** Ask the collector for the task; null if devperf did not start the app. */
+    fun connect(parameters: RunParameters? = runParameters()): DevperfRun? {
+        if (parameters == null) return null
+        val answer = request(parameters, "GET", "/v1/run", null) as Map<*, *>
         if (answer["schema"] != SCHEMA) {
             throw Refused("the collector speaks ${answer["schema"]}, this client $SCHEMA: copy a newer Devperf.kt")
         }
@@ -62,16 +63,16 @@ object Devperf {
             done = (answer["done"] as List<*>).map { it as String }.toSet(),
             begun = (answer["begun"] as List<*>).map { it as String }.toSet()
         )
-        return DevperfRun(told, task)
+        return DevperfRun(parameters, task)
     }
 
-    internal fun request(told: Told, method: String, path: String, body: Any?): Any? {
+    internal fun request(parameters: RunParameters, method: String, path: String, body: Any?): Any? {
         var tries = 1
         while (true) {
             try {
-                return send(told, method, path, body)
+                return send(parameters, method, path, body)
             } catch (error: IOException) {
-                // The collector drops what it has already, so that sending again does no harm.
+                // The collector ignores reports that it has already, so sending again is safe.
                 if (tries == TRIES) throw error
                 Thread.sleep(200L * tries)
                 tries += 1
@@ -79,13 +80,13 @@ object Devperf {
         }
     }
 
-    private fun send(told: Told, method: String, path: String, body: Any?): Any? {
-        val connection = URL(told.collector + path).openConnection() as HttpURLConnection
+    private fun send(parameters: RunParameters, method: String, path: String, body: Any?): Any? {
+        val connection = URL(parameters.collector + path).openConnection() as HttpURLConnection
         try {
             connection.requestMethod = method
             connection.connectTimeout = TIMEOUT_MS
             connection.readTimeout = TIMEOUT_MS
-            connection.setRequestProperty("Authorization", "Bearer " + told.token)
+            connection.setRequestProperty("Authorization", "Bearer " + parameters.token)
             if (body != null) {
                 val data = Json.write(body).toByteArray(Charsets.UTF_8)
                 connection.doOutput = true
@@ -109,11 +110,11 @@ object Devperf {
 }
 
 /** One run of the app under devperf. */
-class DevperfRun internal constructor(private val told: Told, val task: Task) {
+class DevperfRun internal constructor(private val parameters: RunParameters, val task: Task) {
     private val reports = ArrayList<Map<String, Any?>>()
     private val tickNs = tick()
 
-    /** Whether a case is asked for and not done yet. */
+    /** Whether a case is requested and not done yet. */
     fun wanted(name: String): Boolean = name !in task.done && (task.only == null || task.only == name)
 
     /** Measure a case without a load and report it. */
@@ -123,9 +124,9 @@ class DevperfRun internal constructor(private val told: Told, val task: Task) {
     /**
      * Measure a case and report it.
      *
-     * @param load brings the workload up; its time is the metric `load`, its result is given to the workload
-     * @param dispose takes the workload down
-     * @param facts facts of the work done: another value next time makes the case incomparable
+     * @param load creates the workload; its time is the metric `load`, and its result is passed to the workload
+     * @param dispose disposes of the workload
+     * @param facts facts about the work: a different value next time makes the case incomparable
      */
     fun <T> bench(
         name: String,
@@ -135,19 +136,21 @@ class DevperfRun internal constructor(private val told: Told, val task: Task) {
         work: (T) -> Any?
     ) = measureAndReport(name, facts, load, dispose, work)
 
-    /** Report a case that cannot run here. */
+    /** Report a case that cannot run on this device. */
     fun skip(name: String, reason: String) {
-        if (wanted(name)) report(mapOf("run" to told.run, "case" to name, "outcome" to "skipped", "reason" to reason))
+        if (!wanted(name)) return
+        report(mapOf("run" to parameters.run, "case" to name, "outcome" to "skipped", "reason" to reason))
     }
 
-    /** Tell everything once more and end the run. */
+    /** Send all reports once more and end the run. */
     fun end(reason: String? = null) {
-        Devperf.request(told, "POST", "/v1/end", mapOf("run" to told.run, "cases" to reports, "reason" to reason))
+        val body = mapOf("run" to parameters.run, "cases" to reports, "reason" to reason)
+        Devperf.request(parameters, "POST", "/v1/end", body)
     }
 
     private fun report(report: Map<String, Any?>) {
         reports.add(report)
-        Devperf.request(told, "POST", "/v1/cases", report)
+        Devperf.request(parameters, "POST", "/v1/cases", report)
     }
 
     private fun <T> measureAndReport(
@@ -158,12 +161,12 @@ class DevperfRun internal constructor(private val told: Told, val task: Task) {
         work: (T) -> Any?
     ) {
         if (!wanted(name)) return
-        val head = mapOf<String, Any?>("run" to told.run, "case" to name)
+        val head = mapOf<String, Any?>("run" to parameters.run, "case" to name)
         if (name in task.begun) {
             report(head + mapOf("outcome" to "failed", "reason" to "the app died in this case when it ran before"))
             return
         }
-        Devperf.request(told, "POST", "/v1/begin", head)
+        Devperf.request(parameters, "POST", "/v1/begin", head)
         val found: Map<String, Any?> = try {
             measure(facts, load, dispose, work)
         } catch (error: Exception) {
@@ -203,7 +206,7 @@ class DevperfRun internal constructor(private val told: Told, val task: Task) {
         )
     }
 
-    /** Time one iteration in ns. The result is kept where the compiler can't see that nobody reads it. */
+    /** Time one iteration in ns. The result is stored so that the compiler cannot remove the call. */
     private fun <T> once(work: (T) -> Any?, loaded: T, loops: Int): Double {
         val begun = System.nanoTime()
         for (count in 0 until loops) kept = work(loaded)
@@ -211,16 +214,16 @@ class DevperfRun internal constructor(private val told: Told, val task: Task) {
     }
 
     companion object {
-        /** A sample lasts at least so many steps of the clock, so that a step is 1 % of it. */
+        /** Steps of the clock in the shortest sample: one step is then 1 % of it. */
         private const val LEAST_TICKS = 100L
 
-        /** Calls timed together at most. */
+        /** Most calls timed together. */
         private const val MOST_LOOPS = 1 shl 20
 
         @Volatile
         private var kept: Any? = null
 
-        /** Find the smallest step of the clock in ns. */
+        /** Measure the smallest step of the clock in ns. */
         private fun tick(): Long {
             var least = Long.MAX_VALUE
             for (count in 0 until 50) {
@@ -232,7 +235,7 @@ class DevperfRun internal constructor(private val told: Told, val task: Task) {
             return least
         }
 
-        /** Read the resident memory of this process; null where the kernel does not tell. */
+        /** Read the resident memory of this process; null if the kernel does not report it. */
         private fun residentBytes(): Long? = try {
             val line = File("/proc/self/status").readLines().first { it.startsWith("VmRSS:") }
             line.filter { it.isDigit() }.toLong() * 1024
@@ -244,7 +247,7 @@ class DevperfRun internal constructor(private val told: Told, val task: Task) {
     }
 }
 
-/** As much JSON as the wire needs; Android's org.json is not on a plain JVM. */
+/** The parts of JSON that the wire format needs; Android's org.json does not exist on a plain JVM. */
 internal object Json {
     fun write(value: Any?): String = StringBuilder().also { put(it, value) }.toString()
 

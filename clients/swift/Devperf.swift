@@ -1,8 +1,8 @@
 // Measures cases inside an app and reports them to devperf's collector (docs/wire.md).
 //
-// One file without dependencies beyond Foundation: copy it. Call it off the main actor. An iPhone reaches the
-// workstation over the local network: the app needs NSLocalNetworkUsageDescription and, as the collector speaks plain
-// HTTP, NSAllowsLocalNetworking.
+// A single file without dependencies beyond Foundation, to be copied. Do not call it on the main actor. An iPhone
+// reaches the workstation over the local network: the app needs NSLocalNetworkUsageDescription and, since the collector
+// uses plain HTTP, NSAllowsLocalNetworking.
 //
 //     guard let run = try await DevperfRun.connect() else { return }     // not started by devperf
 //     try await run.bench("sort") { items.sorted() }
@@ -21,13 +21,13 @@ import Darwin
 import Glibc
 #endif
 
-/// What the app was told when it was started.
-public struct Told: Sendable {
+/// The parameters of this run, which devperf passes when it starts the app.
+public struct RunParameters: Sendable {
     public let collector: String
     public let token: String
     public let run: String
 
-    /// Read what the app was told from its environment; nil where devperf did not start it.
+    /// Read the parameters from the environment; nil if devperf did not start the app.
     public init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
         guard let collector = environment["DEVPERF_COLLECTOR"], let token = environment["DEVPERF_TOKEN"],
             let run = environment["DEVPERF_RUN"]
@@ -38,7 +38,7 @@ public struct Told: Sendable {
     }
 }
 
-/// What the app is asked to do, and what of it is done already.
+/// What to run, and which cases are done already.
 public struct Asked: Decodable, Sendable {
     public let schema: String
     public let rounds: Int
@@ -49,7 +49,7 @@ public struct Asked: Decodable, Sendable {
     public let begun: Set<String>
 }
 
-/// A fact of the work done.
+/// A fact about the work.
 public enum Fact: Encodable, Sendable {
     case text(String)
     case number(Double)
@@ -85,7 +85,7 @@ public struct CaseReport: Encodable, Sendable {
     public var facts: [String: Fact] = [:]
 }
 
-/// The collector refused: its sentence says why and what to do; trying again would not help.
+/// The collector refused a request; its message says why and what to do. Retrying would not help.
 public struct Refused: Error, CustomStringConvertible {
     public let description: String
 }
@@ -94,39 +94,39 @@ public struct Refused: Error, CustomStringConvertible {
 public final class DevperfRun {
     static let schema = "pytest-devperf-wire/1"
 
-    /// A sample lasts at least so many steps of the clock, so that a step is 1 % of it.
+    /// Steps of the clock in the shortest sample: one step is then 1 % of it.
     static let leastTicks = 100.0
 
-    /// Calls timed together at most.
+    /// Most calls timed together.
     static let mostLoops = 1 << 20
 
-    /// Tries of a connection that fails: the phone may be changing networks.
+    /// Attempts to connect: the phone may be changing networks.
     static let tries = 5
 
     public let task: Asked
-    private let told: Told
+    private let parameters: RunParameters
     private let tickNs: Double
     private var reports: [CaseReport] = []
 
-    private init(told: Told, task: Asked) {
-        self.told = told
+    private init(parameters: RunParameters, task: Asked) {
+        self.parameters = parameters
         self.task = task
         self.tickNs = DevperfRun.tick()
     }
 
-    /// Ask the collector for the task; nil where devperf did not start the app.
-    public static func connect(_ told: Told? = Told()) async throws -> DevperfRun? {
-        guard let told = told else { return nil }
-        let data = try await request(told, "GET", "/v1/run", nil)
+    /// Ask the collector for the task; nil if devperf did not start the app.
+    public static func connect(_ parameters: RunParameters? = RunParameters()) async throws -> DevperfRun? {
+        guard let parameters = parameters else { return nil }
+        let data = try await request(parameters, "GET", "/v1/run", nil)
         let task = try JSONDecoder().decode(Asked.self, from: data)
         guard task.schema == schema else {
             throw Refused(
                 description: "the collector speaks \(task.schema), this client \(schema): copy a newer Devperf.swift")
         }
-        return DevperfRun(told: told, task: task)
+        return DevperfRun(parameters: parameters, task: task)
     }
 
-    /// Whether a case is asked for and not done yet.
+    /// Whether a case is requested and not done yet.
     public func wanted(_ name: String) -> Bool {
         !task.done.contains(name) && (task.only == nil || task.only == name)
     }
@@ -136,20 +136,20 @@ public final class DevperfRun {
         try await measureAndReport(name, facts: facts, load: nil as (() throws -> Void)?) { _ in try work() }
     }
 
-    /// Measure a case and report it; the time of `load` is the metric `load`, its result is given to the workload.
+    /// Measure a case and report it; the time of `load` is the metric `load`, and its result is passed to the workload.
     public func bench<T, R>(
         _ name: String, facts: [String: Fact] = [:], load: @escaping () throws -> T, _ work: (T) throws -> R
     ) async throws {
         try await measureAndReport(name, facts: facts, load: load, work)
     }
 
-    /// Report a case that cannot run here.
+    /// Report a case that cannot run on this device.
     public func skip(_ name: String, reason: String) async throws {
         guard wanted(name) else { return }
-        try await report(CaseReport(run: told.run, case: name, outcome: "skipped", reason: reason))
+        try await report(CaseReport(run: parameters.run, case: name, outcome: "skipped", reason: reason))
     }
 
-    /// Tell everything once more and end the run.
+    /// Send all reports once more and end the run.
     public func end(reason: String? = nil) async throws {
         struct Final: Encodable {
             let run: String
@@ -157,12 +157,13 @@ public final class DevperfRun {
             let reason: String?
         }
         _ = try await DevperfRun.request(
-            told, "POST", "/v1/end", JSONEncoder().encode(Final(run: told.run, cases: reports, reason: reason)))
+            parameters, "POST", "/v1/end",
+            JSONEncoder().encode(Final(run: parameters.run, cases: reports, reason: reason)))
     }
 
     private func report(_ report: CaseReport) async throws {
         reports.append(report)
-        _ = try await DevperfRun.request(told, "POST", "/v1/cases", JSONEncoder().encode(report))
+        _ = try await DevperfRun.request(parameters, "POST", "/v1/cases", JSONEncoder().encode(report))
     }
 
     private func measureAndReport<T, R>(
@@ -172,22 +173,23 @@ public final class DevperfRun {
         if task.begun.contains(name) {
             return try await report(
                 CaseReport(
-                    run: told.run, case: name, outcome: "failed",
+                    run: parameters.run, case: name, outcome: "failed",
                     reason: "the app died in this case when it ran before"))
         }
-        let begun = ["run": told.run, "case": name]
-        _ = try await DevperfRun.request(told, "POST", "/v1/begin", JSONEncoder().encode(begun))
-        var found = CaseReport(run: told.run, case: name, facts: facts)
+        let begun = ["run": parameters.run, "case": name]
+        _ = try await DevperfRun.request(parameters, "POST", "/v1/begin", JSONEncoder().encode(begun))
+        var found = CaseReport(run: parameters.run, case: name, facts: facts)
         do {
             try measure(into: &found, load: load, work)
         } catch {
             found = CaseReport(
-                run: told.run, case: name, outcome: "failed", reason: String(String(describing: error).prefix(2000)))
+                run: parameters.run, case: name, outcome: "failed",
+                reason: String(String(describing: error).prefix(2000)))
         }
         try await report(found)
     }
 
-    /// Measure without a suspension: no other task of the app runs on this thread meanwhile.
+    /// Measure without suspending, so that no other task of the app runs on this thread in the meantime.
     private func measure<T, R>(
         into report: inout CaseReport, load: (() throws -> T)?, _ work: (T) throws -> R
     ) throws {
@@ -215,7 +217,7 @@ public final class DevperfRun {
         }
     }
 
-    /// Time one iteration in ns. The result is kept where the compiler can't see that nobody reads it.
+    /// Time one iteration in ns. The result is stored so that the compiler cannot remove the call.
     private func once<T, R>(_ work: (T) throws -> R, _ loaded: T, loops: Int) rethrows -> Double {
         let begun = DevperfRun.nowNs()
         for _ in 0..<loops { keep(try work(loaded)) }
@@ -235,7 +237,7 @@ public final class DevperfRun {
         #endif
     }
 
-    /// Find the smallest step of the clock in ns.
+    /// Measure the smallest step of the clock in ns.
     private static func tick() -> Double {
         var least = UInt64.max
         for _ in 0..<50 {
@@ -247,7 +249,7 @@ public final class DevperfRun {
         return Double(least)
     }
 
-    /// Read the footprint of this process, the number that iOS ends an app for; nil where it cannot be read.
+    /// Read the footprint of this process, which iOS limits; nil if it cannot be read.
     private static func residentBytes() -> UInt64? {
         #if canImport(Darwin)
         var info = task_vm_info_data_t()
@@ -263,14 +265,16 @@ public final class DevperfRun {
         #endif
     }
 
-    private static func request(_ told: Told, _ method: String, _ path: String, _ body: Data?) async throws -> Data {
-        guard let url = URL(string: told.collector + path) else {
-            throw Refused(description: "DEVPERF_COLLECTOR is no address: \(told.collector)")
+    private static func request(
+        _ parameters: RunParameters, _ method: String, _ path: String, _ body: Data?
+    ) async throws -> Data {
+        guard let url = URL(string: parameters.collector + path) else {
+            throw Refused(description: "DEVPERF_COLLECTOR is not an address: \(parameters.collector)")
         }
         var request = URLRequest(url: url, timeoutInterval: 20)
         request.httpMethod = method
         request.httpBody = body
-        request.setValue("Bearer \(told.token)", forHTTPHeaderField: "Authorization")
+        request.setValue("Bearer \(parameters.token)", forHTTPHeaderField: "Authorization")
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         var tried = 1
         while true {
@@ -283,7 +287,7 @@ public final class DevperfRun {
                 }
                 return data
             } catch let error as URLError {
-                // The collector drops what it has already, so that sending again does no harm.
+                // The collector ignores reports that it has already, so sending again is safe.
                 if tried == tries { throw error }
                 try await Task.sleep(nanoseconds: UInt64(200_000_000 * tried))
                 tried += 1

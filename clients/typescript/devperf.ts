@@ -1,7 +1,7 @@
 /**
  * Measures cases inside an app and reports them to devperf's collector (docs/wire.md).
  *
- * One file without dependencies, for Node 18+, React Native, Deno, Electron. Copy it, or install this folder.
+ * A single file without dependencies, for Node 18+, React Native, Deno and Electron. Copy it, or install this folder.
  *
  *     const run = await connect();             // null: the app was not started by devperf
  *     if (run) {
@@ -11,14 +11,14 @@
  *     }
  */
 
-/** What the app was told when it was started. */
-export interface Told {
+/** The parameters of this run, which devperf passes when it starts the app. */
+export interface RunParameters {
   collector: string;
   token: string;
   run: string;
 }
 
-/** What the app is asked to do, and what of it is done already. */
+/** What to run, and which cases are done already. */
 export interface Task {
   schema: string;
   run: string;
@@ -58,75 +58,80 @@ export interface CaseReport {
 }
 
 export interface Options<T> {
-  /** Brings the workload up; its time is the metric `load`, its result is given to the workload. */
+  /** Creates the workload; its time is the metric `load`, and its result is passed to the workload. */
   load?: () => T | Promise<T>;
-  /** Takes the workload down. */
+  /** Disposes of the workload. */
   dispose?: (loaded: T) => void | Promise<void>;
-  /** Runs untimed before every iteration. */
+  /** Called untimed before every iteration. */
   setup?: (loaded: T) => void | Promise<void>;
-  /** Facts of the work done: another value next time makes the case incomparable. */
+  /** Facts about the work: a different value next time makes the case incomparable. */
   facts?: CaseReport["facts"];
-  /** Reads this app's memory in bytes. */
+  /** Returns this app's memory in bytes. */
   residentBytes?: () => number;
 }
 
-/** A monotonic clock in ns: the finest there is. */
+/** A monotonic clock in ns with the highest resolution available. */
 export type Clock = () => number;
 
 const SCHEMA = "pytest-devperf-wire/1";
 
-/** A sample lasts at least so many steps of the clock, so that a step is 1 % of it. */
+/** Steps of the clock in the shortest sample: one step is then 1 % of it. */
 const LEAST_TICKS = 100;
 
-/** Calls timed together at most: a workload that the engine has optimised away takes no time however often it runs. */
+/** Most calls timed together: a workload that the engine has optimised away never takes long enough. */
 const MOST_LOOPS = 1 << 20;
 
-/** Tries of a connection that fails: the tunnel to the workstation may be set up anew meanwhile. */
+/** Attempts to connect: the tunnel to the workstation may be restored in the meantime. */
 const TRIES = 5;
 
-/** Longest reason that is sent; the collector takes 4000 characters. */
+/** Longest reason that is sent; the collector accepts 4000 characters. */
 const LONGEST_REASON = 2000;
 
-/** The collector refused: its sentence says why and what to do; trying again would not help. */
+/** The collector refused a request; its message says why and what to do. Retrying would not help. */
 export class Refused extends Error {}
 
-/** Read what the app was told from the environment; null where devperf did not start it. */
-export function told(environment: Record<string, string | undefined> = processEnvironment()): Told | null {
+/** Read the parameters from the environment; null if devperf did not start the app. */
+export function runParameters(
+  environment: Record<string, string | undefined> = processEnvironment(),
+): RunParameters | null {
   const { DEVPERF_COLLECTOR: collector, DEVPERF_TOKEN: token, DEVPERF_RUN: run } = environment;
   return collector && token && run ? { collector, token, run } : null;
 }
 
-/** Ask the collector for the task; null where devperf did not start the app. */
-export async function connect(by: Told | null = told(), clock: Clock = finestClock()): Promise<Run | null> {
-  if (by === null) return null;
-  const task = (await request(by, "GET", "/v1/run")) as Task;
+/** Ask the collector for the task; null if devperf did not start the app. */
+export async function connect(
+  parameters: RunParameters | null = runParameters(),
+  clock: Clock = finestClock(),
+): Promise<Run | null> {
+  if (parameters === null) return null;
+  const task = (await request(parameters, "GET", "/v1/run")) as Task;
   if (task.schema !== SCHEMA) throw new Refused(`the collector speaks ${task.schema}, this client ${SCHEMA}: copy a newer devperf.ts`);
-  return new Run(by, task, clock);
+  return new Run(parameters, task, clock);
 }
 
 /** One run of the app under devperf. */
 export class Run {
   private readonly reports: CaseReport[] = [];
   private readonly tickNs: number;
-  readonly told: Told;
+  readonly parameters: RunParameters;
   readonly task: Task;
   private readonly clock: Clock;
 
-  constructor(by: Told, task: Task, clock: Clock) {
-    this.told = by;
+  constructor(parameters: RunParameters, task: Task, clock: Clock) {
+    this.parameters = parameters;
     this.task = task;
     this.clock = clock;
     this.tickNs = tick(clock);
   }
 
-  /** Measure a case and report it; a case that is done, or not asked for, is left out. */
+  /** Measure a case and report it; skip a case that is done or not requested. */
   async bench<T = undefined>(name: string, work: (loaded: T) => unknown, options: Options<T> = {}): Promise<void> {
     if (!this.wanted(name)) return;
-    const head = { run: this.told.run, case: name };
+    const head = { run: this.parameters.run, case: name };
     if (this.task.begun.includes(name)) {
       return this.report({ ...head, outcome: "failed", reason: "the app died in this case when it ran before" });
     }
-    await request(this.told, "POST", "/v1/begin", head);
+    await request(this.parameters, "POST", "/v1/begin", head);
     let report: CaseReport;
     try {
       report = { ...head, outcome: "passed", ...(await this.measure(work, options)) };
@@ -136,26 +141,26 @@ export class Run {
     await this.report(report);
   }
 
-  /** Report a case that cannot run here. */
+  /** Report a case that cannot run on this device. */
   async skip(name: string, reason: string): Promise<void> {
-    if (this.wanted(name)) await this.report({ run: this.told.run, case: name, outcome: "skipped", reason });
+    if (this.wanted(name)) await this.report({ run: this.parameters.run, case: name, outcome: "skipped", reason });
   }
 
-  /** Whether a case is asked for and not done yet. */
+  /** Whether a case is requested and not done yet. */
   wanted(name: string): boolean {
     const { only, done } = this.task;
     return !done.includes(name) && (only === null || only === name);
   }
 
-  /** Report a case that was measured otherwise. */
+  /** Report a case that was measured in another way. */
   async report(report: CaseReport): Promise<void> {
     this.reports.push(report);
-    await request(this.told, "POST", "/v1/cases", report);
+    await request(this.parameters, "POST", "/v1/cases", report);
   }
 
-  /** Tell everything once more and end the run. */
+  /** Send all reports once more and end the run. */
   async end(reason: string | null = null): Promise<void> {
-    await request(this.told, "POST", "/v1/end", { run: this.told.run, cases: this.reports, reason });
+    await request(this.parameters, "POST", "/v1/end", { run: this.parameters.run, cases: this.reports, reason });
   }
 
   private async measure<T>(work: (loaded: T) => unknown, options: Options<T>): Promise<Partial<CaseReport>> {
@@ -180,7 +185,7 @@ export class Run {
     return { load_ns: loadNs, rounds_ns: { latency: rounds }, inner_loops: loops, memory, facts: options.facts ?? {} };
   }
 
-  /** Time one iteration in ns. A synchronous call is not awaited: that alone would cost a turn of the event loop. */
+  /** Time one iteration in ns. A synchronous call is not awaited: that would add a turn of the event loop. */
   private async once<T>(work: (loaded: T) => unknown, loaded: T, options: Options<T>, loops: number): Promise<number> {
     await options.setup?.(loaded);
     const clock = this.clock;
@@ -192,7 +197,7 @@ export class Run {
     return Math.max(this.tickNs, clock() - begun) / loops;
   }
 
-  /** Choose how many calls are timed together; with a setup before every iteration it is always one. */
+  /** Choose how many calls are timed together; always one if there is a setup before every iteration. */
   private async loopsFor<T>(work: (loaded: T) => unknown, loaded: T, options: Options<T>): Promise<number> {
     if (options.setup) return 1;
     const enoughNs = LEAST_TICKS * this.tickNs;
@@ -202,17 +207,22 @@ export class Run {
   }
 }
 
-async function request(by: Told, method: "GET" | "POST", path: string, body?: unknown): Promise<unknown> {
+async function request(
+  parameters: RunParameters,
+  method: "GET" | "POST",
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
   for (let tries = 1; ; tries++) {
     let answer: Response;
     try {
-      answer = await fetch(by.collector + path, {
+      answer = await fetch(parameters.collector + path, {
         method,
-        headers: { Authorization: `Bearer ${by.token}`, "Content-Type": "application/json" },
+        headers: { Authorization: `Bearer ${parameters.token}`, "Content-Type": "application/json" },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
     } catch (error) {
-      // The collector drops what it has already, so that sending again does no harm.
+      // The collector ignores reports that it has already, so sending again is safe.
       if (tries === TRIES) throw error;
       await new Promise((resume) => setTimeout(resume, 200 * tries));
       continue;
@@ -223,7 +233,7 @@ async function request(by: Told, method: "GET" | "POST", path: string, body?: un
   }
 }
 
-/** Find the smallest step of a clock in ns. */
+/** Measure the smallest step of a clock in ns. */
 export function tick(clock: Clock): number {
   let least = Infinity;
   for (let count = 0; count < 50; count++) {
@@ -246,7 +256,7 @@ function processEnvironment(): Record<string, string | undefined> {
   return host.process?.env ?? {};
 }
 
-/** Take Node's clock in ns where there is one, else the browser's in fractions of a ms. */
+/** Return Node's clock in ns if there is one, else the browser's in fractions of a ms. */
 export function finestClock(): Clock {
   const bigint = host.process?.hrtime?.bigint;
   if (bigint) {

@@ -183,7 +183,7 @@ def test_peak_memory_of_a_program_is_watched(target: AndroidTarget) -> None:
         (Command(argv=("x",), push=("/nowhere/x",)), "no file /nowhere/x"),
         (Command(argv=("echo", "1"), environment={"A B": "1"}), "no name of an environment variable"),
         (Command(argv=("echo", "a\0b")), "zero byte"),
-        (Command(argv=("echo",), read="nonsense"), "no reader 'nonsense'"),
+        (Command(argv=("echo",), read="nonsense"), "unknown reader 'nonsense'"),
     ],
 )
 def test_a_wrong_command_is_refused_in_words(target: AndroidTarget, command: Command, words: str) -> None:

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "say.h"
+#include "json_writer.h"
 
 void *need(size_t count, size_t size) {
     void *memory = calloc(count ? count : 1, size ? size : 1);
@@ -38,7 +38,7 @@ static void decode(char *text) {
 static void split(struct line *line, char *text) {
     char *rest = NULL;
     for (char *word = strtok_r(text, " \r\n", &rest); word != NULL; word = strtok_r(NULL, " \r\n", &rest)) {
-        if (line->fields == MOST_FIELDS) fail("manifest", "a line holds more than %d values", MOST_FIELDS);
+        if (line->fields == MOST_FIELDS) fail("manifest", "a line has more than %d values", MOST_FIELDS);
         char *own = strdup(word);
         if (own == NULL) fail("memory", "no memory for the manifest");
         decode(own);

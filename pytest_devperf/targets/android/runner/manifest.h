@@ -1,5 +1,5 @@
-/* What is to be run: a text file of lines "word value value", each value percent-encoded, so that spaces,
- * quotes and line breaks in a name or path are data and nothing else.
+/* The manifest, which describes what to run: a text file of lines "word value value", each value percent-encoded,
+ * so that names and paths may contain spaces, quotes and line breaks.
  *
  *     library PATH                         the runtime's shared library
  *     model PATH
@@ -29,6 +29,6 @@ struct manifest {
 };
 
 struct manifest *read_manifest(const char *path);
-void *need(size_t count, size_t size); /* calloc that ends the process instead of failing */
+void *need(size_t count, size_t size); /* calloc that exits instead of failing */
 
 #endif

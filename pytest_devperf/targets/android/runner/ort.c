@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "proc.h"
-#include "say.h"
+#include "json_writer.h"
 
 /* Opaque objects of the runtime. */
 typedef struct Status Status;
@@ -86,7 +86,7 @@ static const struct {
 static const char *const KINDS[] = {"unknown", "tensor", "sequence", "map", "opaque", "sparse tensor", "optional"};
 #define TENSOR_KIND 1
 
-struct given { /* an input that was read from a file */
+struct given { /* an input read from a file */
     const char *name;
     Value *value;
 };
@@ -102,7 +102,7 @@ static size_t givens;
 static const char **input_names, **output_names;
 static Value **inputs, **outputs;
 
-/* The function at a position, as the type it is called with. */
+/* The function at a position, cast to its type. */
 #define AT(position, type) (*(type)(uintptr_t)api[position])
 typedef Status *(*f_p)(void *);
 typedef Status *(*f_pp)(void *, void *);
@@ -126,12 +126,12 @@ void ort_open(const struct manifest *manifest) {
     library = dlopen(manifest->library, RTLD_NOW | RTLD_GLOBAL);
     if (library == NULL) fail("library", "%s", dlerror());
     const struct api_base *(*entry)(void) = (const struct api_base *(*)(void))(uintptr_t)dlsym(library, "OrtGetApiBase");
-    if (entry == NULL) fail("library", "%s is no ONNX Runtime: it has no OrtGetApiBase", manifest->library);
+    if (entry == NULL) fail("library", "%s is not ONNX Runtime: it has no OrtGetApiBase", manifest->library);
     runtime.version = entry()->version();
     api_version = supported_version(runtime.version);
     api = entry()->api((uint32_t)api_version);
     if (api == NULL) fail("library", "ONNX Runtime %s is too old: it has no interface %d", runtime.version, api_version);
-    /* 3: errors only; a warning in the log costs time where it is printed in a loop. */
+    /* 3: errors only, since a warning printed in a loop takes time. */
     check(AT(CreateEnv, Status *(*)(int, const char *, Object **))(3, "devperf", &environment), "library");
     check(AT(GetAllocatorWithDefaultOptions, f_p)(&allocator), "library");
     check(AT(CreateCpuMemoryInfo, Status *(*)(int, int, Object **))(0, 0, &cpu), "library");
@@ -181,7 +181,7 @@ static int has_provider(const char *name) {
     fail("providers", "provider %s is not in this runtime; it has %s", name, text);
 }
 
-/* Names of the generic call where they are not the provider's name without "ExecutionProvider". */
+/* Names for the generic call, if they differ from the provider's name without "ExecutionProvider". */
 static const char *generic_name(const char *name, char *room, size_t size) {
     if (strcmp(name, "XnnpackExecutionProvider") == 0) return "XNNPACK";
     if (strcmp(name, "WebGpuExecutionProvider") == 0) return "WebGPU";
@@ -199,12 +199,12 @@ static void add_provider(Object *options, const struct line *line) {
     size_t count = 0;
     char room[128];
     has_provider(name);
-    if (strcmp(name, "CPUExecutionProvider") == 0) return; /* always there, and always last */
+    if (strcmp(name, "CPUExecutionProvider") == 0) return; /* always available, and always last */
     for (int i = 2; i + 1 < line->fields; i += 2) {
         keys[count] = line->field[i];
         values[count++] = line->field[i + 1];
     }
-    if (strcmp(name, "NnapiExecutionProvider") == 0) { /* older than the generic call, exported by its own name */
+    if (strcmp(name, "NnapiExecutionProvider") == 0) { /* older than the generic call; has its own exported function */
         Status *(*append)(void *, uint32_t) =
             (Status * (*)(void *, uint32_t))(uintptr_t) dlsym(library, "OrtSessionOptionsAppendExecutionProvider_Nnapi");
         if (append == NULL) fail("providers", "this runtime exports no way to add %s", name);
@@ -268,9 +268,9 @@ void ort_say_providers(void) {
     char **names = NULL;
     int count = 0;
     check(AT(GetAvailableProviders, Status *(*)(char ***, int *))(&names, &count), "providers");
-    say_open_list("providers");
-    for (int i = 0; i < count; i++) say_item_text(names[i]);
-    say_close_list();
+    json_open_list("providers");
+    for (int i = 0; i < count; i++) json_item_text(names[i]);
+    json_close_list();
 }
 
 /* ---- types ---- */
@@ -331,7 +331,7 @@ static void *read_whole(const char *path, size_t *length) {
     if (fseek(file, 0, SEEK_END) != 0) fail("inputs", "%s: %s", path, strerror(errno));
     long size = ftell(file);
     rewind(file);
-    /* 64: the alignment ONNX Runtime's own allocator gives; vector code may rely on it. */
+    /* 64: the alignment of ONNX Runtime's own allocator, on which vector code may rely. */
     void *data = NULL;
     if (size < 0 || posix_memalign(&data, 64, (size_t)size + 64) != 0) fail("memory", "no memory for %s", path);
     if (fread(data, 1, (size_t)size, file) != (size_t)size) fail("inputs", "%s: cut short", path);
@@ -347,7 +347,7 @@ static size_t parse_shape(const char *text, int64_t *shape, size_t most) {
     for (const char *at = text; *at && rank < most;) {
         char *end = NULL;
         shape[rank++] = strtoll(at, &end, 10);
-        if (end == at) fail("manifest", "'%s' is no shape", text);
+        if (end == at) fail("manifest", "'%s' is not a shape", text);
         at = *end == ',' ? end + 1 : end;
     }
     return rank;
@@ -359,7 +359,7 @@ static Value *text_tensor(const char *name, char *data, size_t length, const int
     for (size_t i = 0; i < rank; i++) count *= (size_t)shape[i];
     const char **texts = need(count, sizeof *texts);
     for (char *at = data; at < data + length && have < count; at += strlen(at) + 1) texts[have++] = at;
-    if (have != count) fail("inputs", "input '%s' holds %zu of %zu texts", name, have, count);
+    if (have != count) fail("inputs", "input '%s' has %zu of %zu texts", name, have, count);
     check(AT(CreateTensorAsOrtValue, Status *(*)(void *, const int64_t *, size_t, int, Value **))(
               allocator, shape, rank, STRING_TYPE, &value),
           "inputs");
@@ -375,7 +375,7 @@ static Value *read_tensor(const struct line *line) {
     Value *value = NULL;
     for (int i = 1; i < DTYPE_COUNT; i++)
         if (strcmp(DTYPES[i].name, line->field[2]) == 0) code = i;
-    if (code == 0) fail("inputs", "input '%s': dtype %s is not known", line->field[1], line->field[2]);
+    if (code == 0) fail("inputs", "input '%s': dtype %s is not supported", line->field[1], line->field[2]);
     void *data = read_whole(line->field[4], &length);
     if (code == STRING_TYPE) return text_tensor(line->field[1], data, length, shape, rank);
     check(AT(CreateTensorWithDataAsOrtValue,
@@ -441,7 +441,7 @@ static void write_texts(const char *path, Value *value, size_t count) {
           "outputs");
     char *joined = need(length + count, 1);
     size_t to = 0;
-    for (size_t i = 0; i < count; i++) { /* each text followed by a zero byte */
+    for (size_t i = 0; i < count; i++) { /* each text ends with a zero byte */
         size_t end = i + 1 < count ? offsets[i + 1] : length;
         memcpy(joined + to, texts + offsets[i], end - offsets[i]);
         to += end - offsets[i] + 1;
@@ -463,18 +463,18 @@ static void write_tensor(size_t index, const char *path) {
     check(AT(GetTensorShapeElementCount, Status *(*)(const void *, size_t *))(info, &count), "outputs");
     int64_t *shape = need(rank, sizeof *shape);
     check(AT(GetDimensions, Status *(*)(const void *, int64_t *, size_t))(info, shape, rank), "outputs");
-    say_text("dtype", dtype_name(code));
-    say_open_list("shape");
-    for (size_t i = 0; i < rank; i++) say_item_int(shape[i]);
-    say_close_list();
-    say_text("file", path);
+    json_text("dtype", dtype_name(code));
+    json_open_list("shape");
+    for (size_t i = 0; i < rank; i++) json_item_int(shape[i]);
+    json_close_list();
+    json_text("file", path);
     free(shape);
     AT(ReleaseTensorTypeAndShapeInfo, f_release)(info);
     if (code == STRING_TYPE) {
         write_texts(path, outputs[index], count);
         return;
     }
-    if (code <= 0 || code >= DTYPE_COUNT) fail("outputs", "output '%s' has an element type that is not known", output_names[index]);
+    if (code <= 0 || code >= DTYPE_COUNT) fail("outputs", "output '%s' has an unknown element type", output_names[index]);
     check(AT(GetTensorMutableData, f_pp)(outputs[index], &data), "outputs");
     write_whole(path, data, (count * (size_t)DTYPES[code].bits + 7) / 8);
 }
@@ -483,15 +483,15 @@ void ort_write_outputs(const char *folder) {
     char path[4096];
     for (size_t i = 0; i < runtime.outputs; i++) {
         int kind = 0;
-        say_open_object();
-        say_text("name", output_names[i]);
+        json_open_object();
+        json_text("name", output_names[i]);
         if (outputs[i] != NULL)
             check(AT(GetValueType, Status *(*)(const void *, int *))(outputs[i], &kind), "outputs");
-        say_text("kind", kind >= 0 && kind < (int)(sizeof KINDS / sizeof KINDS[0]) ? KINDS[kind] : "unknown");
+        json_text("kind", kind >= 0 && kind < (int)(sizeof KINDS / sizeof KINDS[0]) ? KINDS[kind] : "unknown");
         if (kind == TENSOR_KIND) {
             snprintf(path, sizeof path, "%s/%zu.raw", folder, i);
             write_tensor(i, path);
         }
-        say_close_object();
+        json_close_object();
     }
 }

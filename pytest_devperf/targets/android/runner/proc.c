@@ -23,7 +23,7 @@ int64_t suspended_ns(void) { return read_clock(CLOCK_BOOTTIME) - read_clock(CLOC
 int64_t clock_tick_ns(void) {
     int64_t least = 0;
     int64_t before = wall_ns();
-    for (int i = 0; i < 10000; i++) { /* about 0.5 ms; the smallest step shows within a few dozen reads */
+    for (int i = 0; i < 10000; i++) { /* about 0.5 ms; the smallest step occurs within a few dozen reads */
         int64_t now = wall_ns();
         if (now > before && (least == 0 || now - before < least)) least = now - before;
         before = now;
@@ -47,7 +47,7 @@ static int64_t field_of(const char *path, const char *field, int64_t unit) {
 }
 
 int64_t rss_bytes(void) {
-    /* smaps_rollup counts pages; VmRSS is allowed to lag by 64 pages for every thread (kernel
+    /* smaps_rollup counts pages; VmRSS may lag by 64 pages per thread (kernel
      * Documentation/filesystems/proc.rst). */
     int64_t exact = field_of("/proc/self/smaps_rollup", "Rss:", 1024);
     return exact >= 0 ? exact : field_of("/proc/self/status", "VmRSS:", 1024);
@@ -72,13 +72,13 @@ int64_t waited_ns(void) {
     if (file == NULL) return -1;
     if (fscanf(file, "%lld %lld", &ran, &waited) != 2) waited = -1;
     fclose(file);
-    /* A kernel built without scheduler statistics says 0 0 0. */
+    /* A kernel built without scheduler statistics prints 0 0 0. */
     return ran == 0 ? -1 : waited;
 }
 
-/* 4096 words are the 32 KiB that fit the smallest first-level cache in use; 24 passes take about 0.3 ms on a
- * 2 GHz core: long enough for the clock, short enough to be timed seven times a round. The multiplication
- * chain is serial, so that the time follows the core's clock and not its width. */
+/* 4096 words are the 32 KiB of the smallest first-level cache in use; 24 passes take about 0.3 ms on a 2 GHz core:
+ * long enough for the clock, short enough to be timed seven times per round. The multiplications depend on each
+ * other, so that the time follows the core's clock and not its width. */
 #define ANCHOR_WORDS 4096
 #define ANCHOR_PASSES 24
 
@@ -86,7 +86,7 @@ static volatile uint64_t anchor_result;
 
 int64_t anchor_ns(void) {
     static uint64_t words[ANCHOR_WORDS];
-    uint64_t state = 0x9e3779b97f4a7c15u; /* the golden ratio's bits: any odd constant does */
+    uint64_t state = 0x9e3779b97f4a7c15u; /* the golden ratio's bits: any odd constant works */
     int64_t start = wall_ns();
     for (int pass = 0; pass < ANCHOR_PASSES; pass++) {
         for (int i = 0; i < ANCHOR_WORDS; i++) {

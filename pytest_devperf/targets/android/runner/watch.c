@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "say.h"
+#include "json_writer.h"
 
-/* A thermal governor acts within seconds, a frequency cap shows for at least one polling period of the thermal
- * framework (typically 250 ms to 1 s): 200 ms misses none of them. */
+/* A thermal governor acts within seconds, and a frequency cap lasts for at least one polling period of the thermal
+ * framework (typically 250 ms to 1 s): sampling every 200 ms misses none of them. */
 #define PERIOD_NS 200000000
 
 #define MOST_WATCHED 24
@@ -30,7 +30,7 @@ static struct watched *watched;
 static int count;
 static pid_t child;
 
-/* Opened anew each time, about 5 us: a file that is replaced (a CPU that comes back online) is then still seen. */
+/* Opened for each reading, about 5 us, to see a file that was replaced (a CPU that is online again). */
 static int read_number(const char *path, const char *key, int64_t *value) {
     char text[512]; /* MemAvailable is the third line of /proc/meminfo */
     char *end = NULL;
@@ -55,7 +55,7 @@ static void look(struct watched *one) {
     one->reads++;
 }
 
-/* Whether nobody holds the other end of standard input any more. */
+/* Whether the other end of standard input is closed. */
 static int hung_up(void) {
     struct pollfd input = {STDIN_FILENO, POLLRDHUP, 0};
     return poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
@@ -63,7 +63,7 @@ static int hung_up(void) {
 
 static void sample_forever(int leashed) {
     struct timespec period = {0, PERIOD_NS};
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* never outlives the measurement */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* exits with the measurement */
     for (;;) {
         if (leashed && hung_up()) kill(getppid(), SIGKILL);
         for (int i = 0; i < count; i++) look(&watched[i]);
@@ -82,7 +82,7 @@ void watch_start(int given, char **watch, int leashed) {
         if (hash != NULL) *hash = 0;
         watched[count].name = watch[i];
         watched[count].key = hash == NULL ? NULL : hash + 1;
-        watched[count++].path = equals + 1; /* what may not be read stays out of the answer */
+        watched[count++].path = equals + 1; /* files that may not be read are left out of the answer */
     }
     if (count == 0 && !leashed) return;
     child = fork();
@@ -94,19 +94,19 @@ void watch_reset(void) {
     for (int i = 0; i < count; i++) look(&watched[i]);
 }
 
-void watch_say(void) {
-    say_open_list("watched");
+void watch_json(void) {
+    json_open_list("watched");
     for (int i = 0; i < count; i++) {
         look(&watched[i]);
         if (watched[i].reads == 0) continue;
-        say_open_object();
-        say_text("name", watched[i].name);
-        say_int("least", watched[i].least);
-        say_int("most", watched[i].most);
-        say_int("reads", watched[i].reads);
-        say_close_object();
+        json_open_object();
+        json_text("name", watched[i].name);
+        json_int("least", watched[i].least);
+        json_int("most", watched[i].most);
+        json_int("reads", watched[i].reads);
+        json_close_object();
     }
-    say_close_list();
+    json_close_list();
 }
 
 void watch_stop(void) {

@@ -1,13 +1,14 @@
-/* A sampler beside the measurement: a child process that reads a number of a few small files every 200 ms and keeps
- * their extremes in shared memory. It costs the measured process nothing: no shell, no adb, no thread. */
+/* Samples files during a measurement: a child process reads a number from a few small files every 200 ms and keeps
+ * their extremes in shared memory. It does not disturb the measured process: no shell, no adb, no thread. */
 #ifndef DEVPERF_WATCH_H
 #define DEVPERF_WATCH_H
 
-/* NAME=FILE each, or NAME=FILE#KEY for the number behind a key within its first 511 bytes. `leashed`: the child also ends the measurement when standard input hangs up, in the middle of a
- * run too: a workstation that is gone leaves no phone at work. Neither: nothing is started. */
+/* `watch`: NAME=FILE each, or NAME=FILE#KEY for the number after a key within the first 511 bytes. `leashed`: the child
+ * also ends the measurement when standard input hangs up, even during a run, so that a phone stops working for a
+ * workstation that has disconnected. Without either, no child is started. */
 void watch_start(int count, char **watch, int leashed);
-void watch_reset(void); /* forget the extremes: a round begins */
-void watch_say(void);   /* "watched":[{"name","least","most","reads"}] */
+void watch_reset(void); /* resets the extremes at the beginning of a round */
+void watch_json(void);   /* "watched":[{"name","least","most","reads"}] */
 void watch_stop(void);
 
 #endif

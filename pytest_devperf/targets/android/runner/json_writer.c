@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "say.h"
+#include "json_writer.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 static FILE *answers;
-static int first = 1; /* whether the next item needs no comma before it */
-static int begun;     /* whether an answer is half said */
+static int first = 1; /* whether the next item is the first, without a comma */
+static int begun;     /* whether an answer is incomplete */
 
-void say_open(void) {
+void json_open(void) {
     int own = dup(STDOUT_FILENO);
     answers = own < 0 ? stdout : fdopen(own, "w");
     if (answers == NULL) answers = stdout;
@@ -38,80 +38,80 @@ static void quoted(const char *text) {
     fputc('"', answers);
 }
 
-void say_begin(void) {
+void json_begin(void) {
     begun = 1;
     fputc('{', answers);
     first = 1;
 }
 
-void say_key(const char *key) {
+void json_key(const char *key) {
     comma();
     quoted(key);
     fputc(':', answers);
 }
 
-void say_text(const char *key, const char *value) {
-    say_key(key);
+void json_text(const char *key, const char *value) {
+    json_key(key);
     quoted(value);
 }
 
-void say_int(const char *key, int64_t value) {
-    say_key(key);
+void json_int(const char *key, int64_t value) {
+    json_key(key);
     fprintf(answers, "%lld", (long long)value);
 }
 
-void say_size(const char *key, int64_t value) {
-    say_key(key);
+void json_size(const char *key, int64_t value) {
+    json_key(key);
     if (value < 0) fputs("null", answers);
     else fprintf(answers, "%lld", (long long)value);
 }
 
-void say_times(const char *key, const double *ns, int64_t count) {
-    say_open_list(key);
+void json_times(const char *key, const double *ns, int64_t count) {
+    json_open_list(key);
     for (int64_t i = 0; i < count; i++) {
         comma();
         if (ns[i] == floor(ns[i])) fprintf(answers, "%lld", (long long)ns[i]);
         else fprintf(answers, "%.4f", ns[i]);
     }
-    say_close_list();
+    json_close_list();
 }
 
-void say_open_list(const char *key) {
-    say_key(key);
+void json_open_list(const char *key) {
+    json_key(key);
     fputc('[', answers);
     first = 1;
 }
 
-void say_open_object(void) {
+void json_open_object(void) {
     comma();
     fputc('{', answers);
     first = 1;
 }
 
-void say_item_text(const char *value) {
+void json_item_text(const char *value) {
     comma();
     quoted(value);
 }
 
-void say_item_int(int64_t value) {
+void json_item_int(int64_t value) {
     comma();
     fprintf(answers, "%lld", (long long)value);
 }
 
-void say_close_object(void) {
+void json_close_object(void) {
     fputc('}', answers);
     first = 0;
 }
 
-void say_close_list(void) {
+void json_close_list(void) {
     fputc(']', answers);
     first = 0;
 }
 
-void say_end(void) {
+void json_end(void) {
     fputs("}\n", answers);
     begun = 0;
-    if (fflush(answers) != 0) _exit(4); /* nobody listens any more */
+    if (fflush(answers) != 0) _exit(4); /* the reader has closed the pipe */
 }
 
 void fail(const char *stage, const char *format, ...) {
@@ -121,12 +121,12 @@ void fail(const char *stage, const char *format, ...) {
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (answers == NULL) answers = stdout;
-    if (begun) fputc('\n', answers); /* what was begun stays an unreadable line of its own */
+    if (begun) fputc('\n', answers); /* the incomplete answer becomes a separate, unreadable line */
     fputs("{\"error\":{\"stage\":", answers);
     quoted(stage);
     fputs(",\"text\":", answers);
     quoted(text);
     fputs("}}\n", answers);
     fflush(answers);
-    _exit(3); /* no destructors: a runtime that failed may hang in its own */
+    _exit(3); /* skip destructors: a runtime that failed may hang in them */
 }
