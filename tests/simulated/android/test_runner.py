@@ -31,7 +31,8 @@ def folder(tmp_path: Path, setup: Setup, model_path: Path) -> Path:
 
 
 def lay_out(folder: Path, model: Model) -> None:
-    _, feed = check(model)
+    _, methods = check(model)
+    feed = methods.inputs["forward"]
     for index, array in enumerate(feed.arrays.values()):
         (folder / f"input{index}.raw").write_bytes(raw_bytes(array))
     (folder / "manifest.txt").write_text(format_manifest(model, feed.arrays, model_name="model.onnx"))
@@ -53,7 +54,8 @@ def run(folder: Path, *words: str, stdin: str = "", **environment: str) -> list[
 def test_outputs_are_those_of_the_runtime_on_this_machine(folder: Path, model_path: Path) -> None:
     import onnxruntime
 
-    _, feed = check(Model(path=str(model_path), dims={"batch": 2}))
+    _, methods = check(Model(path=str(model_path), dims={"batch": 2}))
+    feed = methods.inputs["forward"]
     expected = onnxruntime.InferenceSession(str(model_path)).run(None, dict(feed.arrays))
 
     answers = run(folder, "serve", "manifest.txt", stdin="run 1 1 0\noutputs .\nquit\n")
