@@ -343,3 +343,15 @@ def test_no_axis_of_times_begins_below_zero():
 
     assert charts is not None
     assert charts.numbers["spread"]["low"] >= 0
+
+
+def test_in_turns_the_old_side_stands_where_a_saved_baseline_would():
+    metric = made_record("c", 1.3, 1).metrics[0]
+    old = Confirmation(process=metric.process, samples_ns=tuple((1e6,) * 5 for _ in metric.process))
+    saved = made_record("c", 9.0, 2).metrics[0]
+
+    charts = charts_of(replace(metric, against=old), None, [saved])
+
+    assert charts is not None
+    assert charts.numbers["before"] == [1.0] * 12
+    assert "60 values in the baseline, median 1.000 ms" in charts.spread_words
