@@ -31,6 +31,9 @@ CORES_APART = 1.25
 neither layout nor hash seed nor heat makes a quarter.
 """
 
+SHORTAGE = "too few pairs of rounds to judge by: measure more (--devperf-rounds)"
+"""Why a verdict is open if there are fewer than `FEWEST_ROUNDS` pairs."""
+
 FEWEST_PAIRS = 3
 """Pairs without which nothing is set aside: quartiles of fewer say little of how starts differ."""
 
@@ -129,7 +132,7 @@ def judge_paired(old: Measurement, new: Measurement, policy: Policy) -> Change:
         iqr_baseline=scale * spread,
         iqr_candidate=scale * spread,
         detectable_pct=100 * bound,
-        reason="too few pairs of rounds to judge by" if verdict == "inconclusive" else _set_aside(every, found),
+        reason=SHORTAGE if verdict == "inconclusive" else _set_aside(every, found),
     )
 
 

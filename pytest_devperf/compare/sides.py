@@ -54,11 +54,14 @@ class Sides:
         return beyond(look.robust, self.base.robust, bound, sign)
 
     @property
-    def scalars(self) -> str | None:
-        """Which side holds too little to judge by; None where both hold enough."""
-        for word, side in (("this run", history([self.first])), ("the baseline", self.base)):
-            if not side.judgeable:
-                return f"{word} has too few {'rounds' if self.first.iterations else 'values'} to judge by"
+    def shortage(self) -> str | None:
+        """Which side has too few rounds or values to judge by, and what to do; None if both have enough."""
+        # A load, a size or a recorded value comes once from each process start.
+        noun, option = ("rounds", "--devperf-rounds") if self.first.iterations else ("values", "--devperf-processes")
+        if not history([self.first]).judgeable:
+            return f"this run has too few {noun} to judge by: measure more ({option})"
+        if not self.base.judgeable:
+            return f"the baseline has too few {noun} to judge by: save one with more ({option})"
         return None
 
 

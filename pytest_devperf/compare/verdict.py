@@ -94,8 +94,8 @@ def judge(
     bound = sides.bound(sides.first, policy)
     ways = ways_of(sides.base, sides.now, anchored=sides.anchored)
     seen = Detectable.of(sides, ways, policy)
-    scalars = sides.scalars
-    ruling = _Ruling("inconclusive", reason=scalars) if scalars is not None else _rule(sides, ways, bound, seen, policy)
+    shortage = sides.shortage
+    ruling = _Ruling("inconclusive", reason=shortage) if shortage else _rule(sides, ways, bound, seen, policy)
     return Judged(
         change=_change(candidate, sides, bound, seen, ruling),
         further=ruling.further,

@@ -128,8 +128,8 @@ def _bounds(change: Change) -> str:
 def _with_share(value: float, change: Change) -> str:
     """Write a bound in the unit of the values, and in percent of the baseline."""
     size, unit = unit_of(change)
-    start_plan = 100 * value / abs(change.baseline or 1.0)
-    return f"{_number(value / size)}{_space(unit)} ({start_plan:.1f} %)"
+    percent = 100 * value / abs(change.baseline or 1.0)
+    return f"{_number(value / size)}{_space(unit)} ({percent:.1f} %)"
 
 
 def _number(value: float) -> str:

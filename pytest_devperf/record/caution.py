@@ -31,6 +31,9 @@ FEW_ROUNDS = 5
 GRADES: Mapping[Quality, str] = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustworthy"}
 """Cautions of the grades of stability."""
 
+ONE_ROUND = "one round does not show how much rounds vary: measure more (--devperf-rounds, --devperf-max-time)"
+"""What the grade of a single round comes to."""
+
 THERMAL_SERVICE = "thermalservice: "
 """How a look begins what it says of a phone's thermal service."""
 
@@ -136,7 +139,7 @@ CAUTIONS: Mapping[str, Caution] = {
         Caution(slug="shared-process", words="load or memory was taken in a process that had done other work"),
         Caution(slug="whole-program", words="times are wall times of whole program starts"),
         Caution(slug="left-running", words="the program left processes running, which were ended"),
-        Caution(slug="uncounted-children", words="memory of child processes was not counted"),
+        Caution(slug="uncounted-children", words="memory of child processes was not counted, or not to their end"),
         Caution(slug="noisy", words="round medians vary more than the stability target"),
         Caution(slug="untrustworthy", words="round medians vary more than twice the stability target"),
     )
@@ -171,7 +174,7 @@ class RunFacts:
     timed_whole: bool = False
     """Whether a program was timed from its start to its end."""
     uncounted_children: bool = False
-    """Whether a child process came and went before its memory could be read."""
+    """Whether a child process ended that was not looked at, or not just before its end."""
 
 
 def own_cautions(context: RunContext, facts: RunFacts, *, busy_cpu_percent: float = BUSY_CPU_PERCENT) -> dict[str, str]:
@@ -276,4 +279,4 @@ def _of_plan(facts: RunFacts) -> Iterator[tuple[str, str]]:
             yield slug, CAUTIONS[slug].words
     if facts.quality is not None and facts.quality in GRADES:
         slug = GRADES[facts.quality]
-        yield slug, f"{CAUTIONS[slug].words}: {ADVICE[facts.quality]}"
+        yield slug, ONE_ROUND if run == 1 else f"{CAUTIONS[slug].words}: {ADVICE[facts.quality]}"

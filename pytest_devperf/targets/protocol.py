@@ -41,7 +41,7 @@ class Memory:
     disposed: int | None = None
     """After the workload was taken down."""
     unseen_children: bool = False
-    """Whether a child process came and went without being counted."""
+    """Whether a child process ended that was not looked at, or not just before its end."""
 
 
 class Runner(Protocol):

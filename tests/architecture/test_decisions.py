@@ -1,4 +1,4 @@
-"""Decisions have numbers of their own, and the index calls them by their headings."""
+"""Decisions have numbers of their own, and the index names every one by its heading."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def test_every_decision_has_a_number_of_its_own() -> None:
     assert [number for number, count in numbers.items() if count > 1] == []
 
 
-def test_the_index_names_decisions_by_their_headings() -> None:
+def test_the_index_names_every_decision_by_its_heading() -> None:
     index = (FOLDER / "README.md").read_text(encoding="utf-8")
     named = re.findall(r"^\* \[(\d{4})\]\((\S+)\) (.+)$", index, re.MULTILINE)
-    assert named
+    assert [name for _, name, _ in named] == sorted(each.name for each in FOLDER.glob("[0-9]*.md"))
     for number, name, heading in named:
         assert name.startswith(f"{number}-")
         assert (FOLDER / name).read_text(encoding="utf-8").startswith(f"# {heading}\n")

@@ -200,6 +200,13 @@ def test_a_grade_is_told_with_what_to_do_about_it(quality: Quality) -> None:
     assert words.endswith(f"the stability target: {ADVICE[quality]}")
 
 
+def test_a_single_round_is_not_said_to_vary() -> None:
+    (words,) = own_cautions(context(), RunFacts(quality="UNTRUSTWORTHY", rounds_run=1)).values()
+
+    assert words.startswith("one round does not show how much rounds vary: ")
+    assert "--devperf-rounds" in words
+
+
 def test_sensors_of_a_phone_are_told() -> None:
     assert slugs(context(throttled=False, faked=True, charging=True), kind="android") == ["faked-sensors", "charging"]
 

@@ -140,7 +140,9 @@ def test_nothing_is_set_aside_where_two_pairs_would_be_left() -> None:
 
 def test_two_pairs_of_rounds_are_shown_only() -> None:
     old, new = (timed([1e6 * ratio]) for ratio in (1, 2))
-    assert judge_paired(old, new, POLICY).verdict == "inconclusive"
+    found = judge_paired(old, new, POLICY)
+    assert found.verdict == "inconclusive"
+    assert found.reason == "too few pairs of rounds to judge by: measure more (--devperf-rounds)"
 
 
 def test_paired_samples_that_are_none_are_incomparable() -> None:

@@ -408,7 +408,8 @@ def test_few_values_are_judged_by_their_median_and_their_iqr() -> None:
 def test_fewer_than_three_values_on_a_side_are_shown_only(now, then) -> None:
     found = judged(scalars(now, kind="start"), scalars(then, kind="start"))
     assert (found.verdict, found.candidate) == ("inconclusive", 1000.0)
-    assert "too few values" in found.reason
+    side, step = ("this run", "measure more") if len(now) < len(then) else ("the baseline", "save one with more")
+    assert found.reason == f"{side} has too few values to judge by: {step} (--devperf-processes)"
 
 
 def test_recorded_values_are_compared_exactly() -> None:
@@ -468,6 +469,7 @@ def test_fewer_than_three_rounds_are_shown_only(side) -> None:
     found = judged(short, long) if side == "candidate" else judged(long, short)
     assert found.verdict == "inconclusive"
     assert found.reason.startswith("this run" if side == "candidate" else "the baseline")
+    assert found.reason.endswith("(--devperf-rounds)")
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 0.0, -1.0])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +14,7 @@ from pytest_devperf.case.workload import Call
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.host.memory import children
+from pytest_devperf.targets.host.memory import children, watcher
 from pytest_devperf.targets.host.memory.children import ChildrenMemory
 from pytest_devperf.targets.host.target import HostTarget
 
@@ -30,20 +32,41 @@ def memory_of(function):
         return runner.memory(1)
 
 
+def takes(size):
+    return [sys.executable, "-c", TAKES.format(size=size)]
+
+
 @pytest.mark.parametrize("size", [20, 150])
-def test_the_memory_of_a_child_is_counted(size):
-    memory = memory_of(lambda: subprocess.run([sys.executable, "-c", TAKES.format(size=size)], check=True))
+def test_the_memory_of_a_child_is_counted_or_said_to_be_missed(size):
+    """What a child takes just before its end can be missed on a busy machine, if a larger one ran before."""
+    subprocess.run(takes(200), check=True)
+    memory = memory_of(lambda: subprocess.run(takes(size), check=True))
 
-    assert size * MIB < memory.peak - memory.baseline < (size + 60) * MIB
+    assert memory.unseen_children or size * MIB < memory.peak - memory.baseline
+    assert memory.peak - memory.baseline < (size + 60) * MIB
     assert memory.disposed - memory.baseline < 10 * MIB
-    assert not memory.unseen_children
 
 
-def test_the_memory_of_a_child_of_a_child_is_counted():
-    inner = [sys.executable, "-c", TAKES.format(size=100)]
-    memory = memory_of(lambda: subprocess.run(["sh", "-c", '"$@"; true', "sh", *inner], check=True))
+FRESH = """
+import json, os, subprocess, sys
+from pytest_devperf.targets.host.memory.children import ChildrenMemory
+ChildrenMemory._start = lambda _: None
+children = ChildrenMemory(os.getpid())
+with children.watched():
+    subprocess.run(sys.argv[1:], check=True)
+print(json.dumps([children.peak_bytes, children.unseen]))
+"""
 
-    assert memory.peak - memory.baseline > 100 * MIB
+
+@pytest.mark.parametrize("before", [(), ("sh", "-c", '"$@"; true', "sh")], ids=["child", "child of a child"])
+def test_the_kernel_alone_knows_the_peak_of_a_child_larger_than_all_before(before):
+    fresh = subprocess.run(
+        [sys.executable, "-c", FRESH, *before, *takes(150)], check=True, capture_output=True, text=True
+    )
+    peak_bytes, unseen = json.loads(fresh.stdout)
+
+    assert 150 * MIB < peak_bytes < 210 * MIB
+    assert not unseen
 
 
 def test_a_child_that_stays_is_part_of_what_is_loaded():
@@ -96,6 +119,37 @@ def test_a_watcher_that_is_killed_costs_nothing_but_what_it_saw(monkeypatch):
         subprocess.run(["true"], check=True)
 
     assert watched.peak_bytes >= 0
+
+
+@pytest.mark.parametrize(("answer", "unseen"), [("2048 1 0", False), ("2048 1 1", True), ("0 0 0", True)])
+def test_a_child_that_was_not_looked_at_just_before_its_end_is_said_to_be_uncounted(monkeypatch, answer, unseen):
+    ours = bytearray(b"x") * (64 * MIB)  # more than the child: what the kernel counted of it says nothing
+    watched = ChildrenMemory(os.getpid())
+    monkeypatch.setattr(children, "WATCHER", ("sh", "-c", f"echo ready; read line; echo {answer}"))
+    with watched.watched():
+        subprocess.run(["true"], check=True)
+
+    assert ours
+    assert watched.peak_bytes == int(answer.split()[0]) * 1024
+    assert watched.unseen is unseen
+
+
+@pytest.mark.parametrize(("ended_s", "late"), [(0.004, False), (0.006, True)])
+def test_a_watcher_knows_whether_it_looked_just_before_an_end(monkeypatch, ended_s, late):
+    alive, now_s = [4711], [0.0]
+    monkeypatch.setattr(watcher, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    monkeypatch.setattr(watcher, "_descendants", lambda _: list(alive))
+    monkeypatch.setattr(watcher, "_read_peak_kib", lambda _: 2048)
+    tree = watcher.Tree(os.getpid(), set())
+    tree.look()
+    now_s[0] = 1.0  # that a child which goes on was looked at long ago does no harm
+    tree.look()
+    assert not tree.late
+    now_s[0] += ended_s
+    alive.clear()
+    tree.look()
+
+    assert (tree.peak_kib, tree.seen, tree.late) == (2048, {4711}, late)
 
 
 def test_no_thread_watches_a_call_that_forks():

@@ -63,8 +63,8 @@ def parse_listing(text: str) -> tuple[int | None, tuple[StoredFile, ...]]:
     >>> parse_listing("now 86400\n60 12 " + "a" * 64 + "\n")[0]
     86400
     """
-    now = re.search(r"^now (\d{1,12})\r?$", text, re.MULTILINE)
-    rows = re.findall(r"^(\d{1,12}) (\d{1,15}) ([0-9a-f]{64})\r?$", text, re.MULTILINE)
+    now = re.search(r"^now ([0-9]{1,12})\r?$", text, re.MULTILINE)
+    rows = re.findall(r"^([0-9]{1,12}) ([0-9]{1,15}) ([0-9a-f]{64})\r?$", text, re.MULTILINE)
     files = tuple(StoredFile(name=name, size_bytes=int(size), used_s=int(used)) for used, size, name in rows)
     return int(now[1]) if now else None, files
 

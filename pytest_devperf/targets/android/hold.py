@@ -10,7 +10,7 @@ from pytest_devperf.english import counted
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.sensor.clock import ClockReading
 from pytest_devperf.targets.android.exits import ExitGuard
-from pytest_devperf.targets.android.journal import Changes, Journal, Left, mine
+from pytest_devperf.targets.android.journal import SETTING, Changes, Journal, Left, mine
 from pytest_devperf.targets.android.lease import Holder, Lease, is_alive
 from pytest_devperf.targets.android.limits import Limits, hold, read_limits
 from pytest_devperf.targets.android.link import Link
@@ -195,7 +195,7 @@ class Hold:
         """Read the setting behind stay-awake; None if it cannot be read, and so could not be put back."""
         done = self._link.script(f"settings get global {STAY_ON}", doing="reading a setting")
         said = done.output.strip()
-        if done.returncode == 0 and (said.isdecimal() or said == "null"):
+        if done.returncode == 0 and SETTING.fullmatch(said):
             return said
         self.why_not_awake = f"{self._link.name} does not show whether its screen stays on, so that is left alone"
         return None

@@ -24,6 +24,9 @@ from pytest_devperf.targets.android.setup import setup_folder, unwritable
 ON_PHONE = f"{ROOT}/changed.properties"
 """Properties, one `key=value` a line."""
 
+SETTING = re.compile("[0-9]{1,3}|null")
+"""What the setting behind stay-awake may say to be written back: a bit for each way of charging, or not set."""
+
 HOST_DIGITS = 12
 """Hex digits kept of the hash of a workstation's name: they only choose words."""
 
@@ -101,7 +104,7 @@ def parse_changes(text: str) -> Changes | None:
     return Changes(
         pinned=words["pinned"] == "true",
         held=parse_limits(words.get("held", "")),
-        stay_on=stay_on if re.fullmatch("[0-9]{1,3}|null", stay_on) else None,
+        stay_on=stay_on if SETTING.fullmatch(stay_on) else None,
         holder=parse_holder(words.get("holder", "")),
         host=words.get("host", ""),
         pid=int(pid) if re.fullmatch("[0-9]{1,9}", pid) else 0,

@@ -347,11 +347,12 @@ def test_a_phone_that_was_taken_over_meanwhile_is_not_measured_on(switch_on: Swi
     assert other.look().pinned is False
 
 
+@pytest.mark.parametrize("said", ["no such table", "\u0663", "12345"])
 def test_a_screen_setting_that_cannot_be_read_is_left_alone(
-    switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch
+    switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.restore.STAY_ON", "x; echo no such table")
-    monkeypatch.setattr("pytest_devperf.targets.android.hold.STAY_ON", "x; echo no such table")
+    monkeypatch.setattr("pytest_devperf.targets.android.restore.STAY_ON", f"x >&2; echo {said}")
+    monkeypatch.setattr("pytest_devperf.targets.android.hold.STAY_ON", f"x >&2; echo {said}")
     phone = switch_on()
     target = reach(phone)
     target.open()

@@ -16,10 +16,11 @@ from pytest_devperf.sensor.thermal import ThermalReading
 from pytest_devperf.targets.android.adb import STATES, Attached, choose, demand
 from pytest_devperf.targets.android.app import NOT_STARTED
 from pytest_devperf.targets.android.extremes import Extremes
+from pytest_devperf.targets.android.file_store import parse_listing
 from pytest_devperf.targets.android.identity import unit_of_serials
 from pytest_devperf.targets.android.journal import Changes, format_changes, mine, parse_changes
-from pytest_devperf.targets.android.lease import Holder
-from pytest_devperf.targets.android.limits import Limits, hold
+from pytest_devperf.targets.android.lease import Holder, parse_holder
+from pytest_devperf.targets.android.limits import Limits, hold, parse_limits
 from pytest_devperf.targets.android.look import (
     IDLE,
     SCRIPT,
@@ -239,6 +240,17 @@ def test_a_journal_cannot_bring_a_command(key: str, value: str) -> None:
 
     assert changes is not None
     assert changes == Changes(pid=changes.pid)
+
+
+@pytest.mark.parametrize("digit", ["\u0663", "\uff13", "\u00b2"], ids=["Arabic", "full width", "superscript"])
+def test_a_phones_numbers_are_in_ascii_digits(digit: str) -> None:
+    assert parse_limits(f"policy{digit}:300-1800 policy0:{digit}-1800 policy0:300-{digit}") == {}
+    assert parse_holder(f"{digit} 1234567 0f1c") is None
+    assert parse_holder(f"4711 {digit} 0f1c") is None
+    assert parse_changes(
+        f"pinned=true\nstay_on={digit}\npid={digit}\nholder={digit} 1 a\nheld=policy0:300-{digit}\n"
+    ) == Changes(pinned=True)
+    assert parse_listing(f"now {digit}\n{digit} 12 {'a' * 64}\n") == (None, ())
 
 
 def test_an_end_that_was_cut_off_is_none() -> None:

@@ -63,7 +63,7 @@ class ChildrenMemory:
         self.peak_bytes = 0
         """Highest sum of the peaks of those alive in one look, or the largest one's."""
         self.unseen = False
-        """Whether one started and ended between two looks."""
+        """Whether one ended that was not looked at, or not just before its end."""
 
     def size_bytes(self) -> int:
         """Read the resident memory of those alive now."""
@@ -81,13 +81,14 @@ class ChildrenMemory:
             yield
         finally:
             after = _read_ended()
-            seen = self._end(watcher)
+            seen_to_their_end = self._end(watcher)
             self.size_bytes()
         if before is None or after is None or before.used == after.used:
             return
+        # The system keeps one size for all children that ever ended, and it begins at the size of this process.
         if after.largest_bytes > max(before.largest_bytes, MemoryReader(self._pid).peak_bytes() or 0):
             self.peak_bytes = max(self.peak_bytes, after.largest_bytes)
-        elif not seen:
+        elif not seen_to_their_end:
             self.unseen = True
 
     def _start(self) -> subprocess.Popen[str] | None:
@@ -100,16 +101,16 @@ class ChildrenMemory:
         watcher.stdout.readline()
         return watcher
 
-    def _end(self, watcher: subprocess.Popen[str] | None) -> int:
-        """End the watcher, keep the peak it saw, and return how many processes it saw."""
+    def _end(self, watcher: subprocess.Popen[str] | None) -> bool:
+        """End the watcher and keep the peak it saw; False if it saw no child, or not every one to its end."""
         if watcher is None:
-            return 0
+            return False
         try:
-            peak_kib, seen = watcher.communicate("end\n", timeout=ANSWER_S)[0].split()
+            peak_kib, seen, late = map(int, watcher.communicate("end\n", timeout=ANSWER_S)[0].split())
         except (subprocess.TimeoutExpired, ValueError, OSError):
             with suppress(OSError):
                 watcher.kill()
             watcher.wait()
-            return 0
-        self.peak_bytes = max(self.peak_bytes, int(peak_kib) * 1024)
-        return int(seen)
+            return False
+        self.peak_bytes = max(self.peak_bytes, peak_kib * 1024)
+        return bool(seen and not late)

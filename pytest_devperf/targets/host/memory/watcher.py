@@ -1,8 +1,7 @@
 """Watches the memory of processes from outside: a small program of its own, run by path and without this package.
 
-What a child's `ru_maxrss` says begins at the size of the process that started it. Started from here, that is
-some 9 MiB, however much the tests hold; and a thread of the tests' own process would be in the way of
-workloads that fork.
+The `ru_maxrss` of a child starts at the size of the process that started it. This program has some 9 MiB, however
+much the tests hold; and a thread in the tests' own process would disturb workloads that fork.
 
     watch.py run JOB            starts a program, watches its tree, ends as it ended; JOB is a file that holds,
                                 marshalled, its arguments, its environment, and the path of a file for its peak
@@ -23,6 +22,9 @@ PAUSE_S = 0.0005
 RESTLESS_S = 0.01
 """How long it looks without a pause: a program may be gone within a millisecond."""
 
+LATE_S = 0.005
+"""Between the last look at a process and its end: in so long it may have taken 10 MiB more, at 2 GiB/s."""
+
 LEAST_KIB = 1024
 """Less is no program's peak, but one that was gone before it could be looked at: it counts as this program's size."""
 
@@ -33,19 +35,30 @@ class Tree:
     def __init__(self, pid: int, left_out: set[int]) -> None:
         self._pid = pid
         self._left_out = left_out
+        self._alive_at_s: dict[int, float] = {}
         self.seen: set[int] = set()
         self.peak_kib = 0
         """Highest sum of the peaks of those alive in one look."""
+        self.late = False
+        """Whether one went on for a while after the last look at it."""
 
     def look(self) -> bool:
         """Look at every one; False once the process itself is gone."""
         if not os.path.exists(f"/proc/{self._pid}"):
             return False
+        at_s = time.monotonic()
         peaks = [(pid, _read_peak_kib(pid)) for pid in _descendants(self._pid) if pid not in self._left_out]
         alive = [(pid, peak) for pid, peak in peaks if peak]
         self.seen.update(pid for pid, _ in alive)
         self.peak_kib = max(self.peak_kib, sum(peak for _, peak in alive))
+        self._note_ended({pid: at_s for pid, _ in alive})
         return True
+
+    def _note_ended(self, alive_at_s: dict[int, float]) -> None:
+        now_s = time.monotonic()
+        ended = self._alive_at_s.keys() - alive_at_s.keys()
+        self.late = self.late or any(now_s - self._alive_at_s[pid] > LATE_S for pid in ended)
+        self._alive_at_s = alive_at_s
 
 
 def _descendants(pid: int) -> list[int]:
@@ -115,7 +128,10 @@ def _end_alike(code: int) -> None:
 
 
 def watch(pid: int, left_out: set[int]) -> None:
-    """Watch a process's descendants until a line comes in, or it is gone; print their peak and how many were seen."""
+    """Watch a process's descendants until a line comes in, or it is gone.
+
+    Print their peak in KiB, how many were seen, and 1 if one of them was not looked at just before its end.
+    """
     import select
 
     tree = Tree(pid, {*left_out, os.getpid()})
@@ -123,7 +139,7 @@ def watch(pid: int, left_out: set[int]) -> None:
     while tree.look() and not select.select([sys.stdin], [], [], PAUSE_S)[0]:
         pass
     tree.look()
-    print(tree.peak_kib, len(tree.seen), flush=True)
+    print(tree.peak_kib, len(tree.seen), int(tree.late), flush=True)
 
 
 if __name__ == "__main__":
