@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from benchmarks.fuzz.growth import Growth, check_growth
+from benchmarks.fuzz.growth import Growth, check_growth, cpu_ratio
 from benchmarks.fuzz.parsers import PARSERS
-from benchmarks.fuzz.trial import Tally, try_inputs
+from benchmarks.fuzz.trial import CPU_S, Tally, try_inputs
 
 SHARE = 2_000
 """Inputs that a worker process tries at once."""
@@ -41,13 +41,13 @@ def run_share(share: tuple[int, int, int]) -> Tally:
     """Try one share of a parser's inputs; the function that the worker processes call."""
     warnings.simplefilter("ignore")
     place, count, seed = share
-    return try_inputs(PARSERS[place], count, seed)
+    return try_inputs(PARSERS[place], count, seed, cpu_s=CPU_S)
 
 
 def run_growth(place: int, *, count: int, seed: int) -> Growth:
     """See how one parser grows; likewise."""
     warnings.simplefilter("ignore")
-    return check_growth(PARSERS[place], count, seed)
+    return check_growth(PARSERS[place], count, seed, work_ratio=cpu_ratio)
 
 
 def shares(places: Sequence[int], inputs: int, seed: int) -> list[tuple[int, int, int]]:

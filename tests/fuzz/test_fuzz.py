@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 
 import pytest
 
 import pytest_devperf
 from benchmarks.fuzz import __main__ as command
 from benchmarks.fuzz import parsers as registry
-from benchmarks.fuzz.growth import SMALL_BYTES, Pump, check_growth
+from benchmarks.fuzz.growth import LARGE_BYTES, SMALL_BYTES, Pump, check_growth, cpu_ratio
 from benchmarks.fuzz.parsers import PARSERS, Parser
 from benchmarks.fuzz.trial import Tally, try_input, try_inputs
 
@@ -35,7 +36,7 @@ def test_a_parser_raises_nothing_foreign_and_believes_no_absurd_number(parser: P
 
 
 @pytest.mark.parametrize("parser", PARSERS, ids=[parser.name for parser in PARSERS])
-def test_a_parser_takes_no_more_work_and_memory_than_its_input_is_long(parser: Parser) -> None:
+def test_calls_and_memory_of_a_parser_grow_no_faster_than_its_input(parser: Parser) -> None:
     assert check_growth(parser, PUMPS, SEED).faults == []
 
 
@@ -73,30 +74,59 @@ def test_what_a_parser_may_raise_is_no_fault_unless_its_message_is_the_input() -
     assert try_input(fake(refuse, ValueError), b"x" * 10_000, tally) == "a message of 20000 characters"
 
 
-def test_an_input_that_is_never_done_with_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.fuzz.trial.CPU_S", 0.05)
+@pytest.mark.skipif(not hasattr(signal, "SIGPROF"), reason="nothing limits CPU time here")
+def test_an_input_that_is_never_done_with_is_a_fault() -> None:
+    def use_up_the_time(_: bytes) -> None:
+        signal.raise_signal(signal.SIGPROF)  # what the system sends at the end of the time
 
-    def spin(_: bytes) -> None:
-        while True:
-            pass
-
-    fault = try_input(fake(spin), b"", Tally("fake"))
+    fault = try_input(fake(use_up_the_time), b"", Tally("fake"), cpu_s=20.0)
 
     assert fault is not None
-    assert fault.startswith("Endless: not done after 0.05 s of CPU time")
+    assert fault.startswith("Endless: not done after 20 s of CPU time")
 
 
-QUADRATIC = re.compile(rb"^\s*x=", re.MULTILINE)
+def compare_all(data: bytes) -> int:
+    return sum(max(one, other) for one in data for other in data)
 
 
-@pytest.mark.parametrize("call", [QUADRATIC.search, lambda data: [data[at:].count(b"\n") for at in range(len(data))]])
-def test_work_that_grows_with_the_square_is_a_fault(call: registry.Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.fuzz.growth.SMALL_BYTES", 2048)
-    monkeypatch.setattr("benchmarks.fuzz.growth.LARGE_BYTES", 8192)
+def go_on(_: bytes) -> None:
+    while True:
+        len("")
 
-    growth = check_growth(Parser(name="fake", call=call, seeds=(b"\n",)), 4, SEED)
 
-    assert "times the CPU time" in growth.faults[0]
+@pytest.mark.parametrize("call", [compare_all, go_on])
+def test_calls_that_grow_with_the_square_are_a_fault(call: registry.Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.fuzz.growth.SMALL_BYTES", 64)
+    monkeypatch.setattr("benchmarks.fuzz.growth.LARGE_BYTES", 256)
+
+    growth = check_growth(fake(call), 2, SEED)
+
+    assert "four times the input takes inf times the work" in growth.faults[0]
+
+
+def test_calls_that_begin_at_some_length_are_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.fuzz.growth.FLOOR_CALLS", 100)
+
+    growth = check_growth(fake(lambda data: len(data) > SMALL_BYTES + 2 and [abs(each) for each in data]), 2, SEED)
+
+    assert growth.faults == []
+    assert growth.worst == pytest.approx(4.0, rel=0.01)
+
+
+@pytest.mark.parametrize(("power", "faults"), [(1, 0), (2, 2)])
+def test_cpu_time_that_grows_with_the_square_is_a_fault(
+    power: int, faults: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock_s = [0.0]
+    monkeypatch.setattr("benchmarks.fuzz.growth.time", SimpleNamespace(thread_time=lambda: clock_s[0]))
+
+    def work(data: bytes) -> None:
+        clock_s[0] += (len(data) / LARGE_BYTES) ** power
+
+    growth = check_growth(fake(work), 2, SEED, work_ratio=cpu_ratio)
+
+    assert len(growth.faults) == faults
+    assert growth.worst == pytest.approx(4.0**power, rel=0.01)
 
 
 def test_memory_out_of_proportion_is_a_fault() -> None:
