@@ -142,10 +142,10 @@ def call_ratio(parser: Parser, pump: Pump) -> float:
     small, large = (count_calls(parser, pump.grown(size)) for size in (SMALL_BYTES, LARGE_BYTES))
     if large < FLOOR_CALLS:
         return 0.0
+    if large == float("inf"):
+        return large
     ratio = large / small
-    if ratio <= MOST_RATIO or large == float("inf"):
-        return ratio
-    return min(ratio, count_calls(parser, pump.grown(4 * LARGE_BYTES)) / large)
+    return ratio if ratio <= MOST_RATIO else min(ratio, count_calls(parser, pump.grown(4 * LARGE_BYTES)) / large)
 
 
 def count_calls(parser: Parser, data: bytes) -> float:

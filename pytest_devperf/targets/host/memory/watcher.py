@@ -3,9 +3,9 @@
 The `ru_maxrss` of a child starts at the size of the process that started it. This program has some 9 MiB, however
 much the tests hold; and a thread in the tests' own process would disturb workloads that fork.
 
-    watch.py run JOB            starts a program, watches its tree, ends as it ended; JOB is a file that holds,
-                                marshalled, its arguments, its environment, and the path of a file for its peak
-    watch.py tree PID [OLD …]   watches a process's descendants, the OLD ones left out, until a line comes in
+    watcher.py run JOB            starts a program, watches its tree, ends as it ended; JOB is a file that holds,
+                                  marshalled, its arguments, its environment, and the path of a file for its peak
+    watcher.py tree PID [OLD …]   watches a process's descendants, the OLD ones left out, until a line comes in
 """
 
 from __future__ import annotations
