@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_devperf.english import counted
 from pytest_devperf.measure.stability import ADVICE
 from pytest_devperf.record.record import Quality
+from pytest_devperf.sensor.added import FAILED_SENSOR
 from pytest_devperf.sensor.context import RunContext
 from pytest_devperf.sensor.summary import RoundFacts, waited_percent
 from pytest_devperf.targets.device import HOST
@@ -33,6 +34,9 @@ GRADES: Mapping[Quality, str] = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustwort
 
 ONE_ROUND = "one round does not show how much rounds vary: measure more (--devperf-rounds, --devperf-max-time)"
 """What the grade of a single round comes to."""
+
+SHOWN_FAILURES = 3
+"""Failures of sensors that are shown: one that fails otherwise each time would fill the screen."""
 
 THERMAL_SERVICE = "thermalservice: "
 """How a look begins what it says of a phone's thermal service."""
@@ -125,6 +129,7 @@ CAUTIONS: Mapping[str, Caution] = {
             remedy="name the baseline's with --devperf-provider",
         ),
         Caution(slug="unknown-throttling", words="nothing shows whether the device throttled"),
+        Caution(slug="sensor-failed", words="a sensor of a plugin could not be read"),
         Caution(slug="low-battery", words="the battery was low"),
         Caution(slug="charging", words="the battery was charging, which keeps a device warm"),
         Caution(slug="emulator", words="an emulator, whose times are those of its host"),
@@ -235,6 +240,11 @@ def _of_sensors(context: RunContext, busy_cpu_percent: float) -> Iterator[tuple[
         yield "low-battery", f"battery at {context.battery_pct:.0f} %, below {LOW_BATTERY_PCT:g} %"
     if context.charging:
         yield "charging", CAUTIONS["charging"].words
+
+    failed = [note.removeprefix(FAILED_SENSOR) for note in context.notes if note.startswith(FAILED_SENSOR)]
+    if failed:
+        more = f" and {counted(len(failed) - SHOWN_FAILURES, 'other failure')}" if len(failed) > SHOWN_FAILURES else ""
+        yield "sensor-failed", "; ".join(failed[:SHOWN_FAILURES]) + more
 
 
 def _of_rounds(facts: RunFacts) -> Iterator[tuple[str, str]]:

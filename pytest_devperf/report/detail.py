@@ -42,8 +42,9 @@ def stats_line(held: Measurement) -> str:
 
 
 def detail_lines(record: Record) -> list[str]:
-    """Return the lines that a verbose report adds for a case: stability, summaries, skipped methods."""
+    """Return the lines that a verbose report adds for a case: stability, summaries, sensors, skipped methods."""
     lines = [*stable_lines(record), *filter(None, map(stats_line, record.metrics))]
+    lines += [f"{name}: up to {celsius:.1f} °C" for name, celsius in record.run_context.sensors_max_c.items()]
     lines += [f"{each.method} not measured: {each.reason}" for each in record.skipped_methods]
     return [printable(line) for line in lines]
 

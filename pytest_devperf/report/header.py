@@ -76,6 +76,7 @@ def context_line(context: RunContext) -> str:
     software = (context.env.get(key) for key in ("os", "driver", "sdk", "ep", "python"))
     facts = [
         f"{context.temp_start_c:.1f} °C" if context.temp_start_c is not None else None,
+        *(f"{name} up to {celsius:.1f} °C" for name, celsius in context.sensors_max_c.items()),
         {True: "THROTTLED", False: "not throttled", None: None}[context.throttled],
         {True: "clocks pinned", False: None, None: None}[clocks.pinned],
         f"up to {highest / _KHZ_PER_MHZ:.0f} MHz" if highest else None,

@@ -24,6 +24,7 @@ REFUSING = {
 }
 
 TOLD = {
+    "sensor-failed",
     "low-battery",
     "charging",
     "emulator",
@@ -134,6 +135,13 @@ def test_a_phone_that_does_not_show_whether_it_throttled_says_so(note: str, word
     found = own_cautions(context(notes=(note,)), RunFacts(kind="android"))
 
     assert found == {"unknown-throttling": f"nothing shows whether the device throttled{words}"}
+
+
+def test_a_sensor_of_a_plugin_that_failed_shows_why() -> None:
+    notes = ("thermal: unreadable", "sensor room: no such file", *(f"sensor rack: {n} K" for n in range(4)))
+    assert own_cautions(context(notes=notes), RunFacts()) == {
+        "sensor-failed": "room: no such file; rack: 0 K; rack: 1 K and 2 other failures"
+    }
 
 
 def test_what_a_host_cannot_show_is_nothing_special() -> None:

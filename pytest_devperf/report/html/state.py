@@ -101,6 +101,8 @@ def _state(context: RunContext) -> Iterator[tuple[str, _Value]]:
     clocks = context.clock_state
     yield "temperature at the start", _reading(context.temp_start_c, "°C", _CLOSE_C)
     yield "highest temperature", _reading(context.temp_max_c, "°C", _CLOSE_C)
+    for name, celsius in context.sensors_max_c.items():
+        yield f"highest temperature of {name}", _reading(celsius, "°C", _CLOSE_C)
     yield "throttled", context.throttled
     yield "clocks pinned", clocks.pinned
     caps = sorted(clocks.max_khz.items())
