@@ -12,9 +12,10 @@ from pytest_devperf.english import counted
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.detail import caution_words, detail_lines, failure_text, stable_lines, stats_line
 from pytest_devperf.report.header import context_line, device_line, header_lines, run_line
+from pytest_devperf.report.outcome import word
 from pytest_devperf.report.paint import Paint, no_paint, painted_kind, painted_word
 from pytest_devperf.report.report import Report, Saved, kind_of
-from pytest_devperf.report.row import COMPARED, MEASURED, compared_rows, measured_rows, word
+from pytest_devperf.report.row import COMPARED, MEASURED, compared_rows, measured_rows
 from pytest_devperf.report.table import lay_out, wrapped
 from pytest_devperf.untrusted import printable
 
@@ -74,7 +75,7 @@ class Reason:
     """Why a case did not simply pass."""
 
     kind: str
-    """Its outcome, one of `KINDS`."""
+    """Its outcome, one of `OUTCOMES`."""
     id: str
     parts: tuple[str, ...]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Change, Record, Run
 from pytest_devperf.report.as_text import reasons
-from pytest_devperf.report.report import KINDS, Report, kind_of
+from pytest_devperf.report.outcome import OUTCOMES
+from pytest_devperf.report.report import Report, kind_of
 from pytest_devperf.untrusted import printable
 
 
@@ -17,7 +18,7 @@ class Entry:
     """One case of a report, or one that its baseline has and the run does not."""
 
     kind: str
-    """What became of it, one of `KINDS`."""
+    """What became of it, one of `OUTCOMES`."""
     id: str
     run: int
     """Index of its run in `Report.runs`."""
@@ -39,7 +40,6 @@ class Group:
     title: str
     noun: str
     """What one of them is called in a count."""
-    kinds: frozenset[str]
     quiet: bool = False
     """Whether nobody needs to look at them."""
     compared: bool = True
@@ -48,20 +48,15 @@ class Group:
 
 
 _GROUPS = (
-    Group(title="Regressions", noun="regression", kinds=frozenset({"regressed"})),
-    Group(title="Failed tests", noun="failed test", kinds=frozenset({"failed", "error"})),
-    Group(title="Suspects: slower, but not proven", noun="suspect", kinds=frozenset({"suspect"})),
-    Group(title="Improvements", noun="improvement", kinds=frozenset({"improved"})),
-    Group(
-        title="Not judged",
-        noun="unjudged case",
-        kinds=frozenset({"incomparable", "inconclusive", "missing", "new", "skipped", "pending"}),
-        compared=False,
-    ),
-    Group(title="Unchanged", noun="unchanged case", kinds=frozenset({"within_noise"}), quiet=True),
-    Group(title="Measured", noun="measured case", kinds=frozenset({"measured"}), quiet=True),
+    Group(title="Regressions", noun="regression"),
+    Group(title="Failed tests", noun="failed test"),
+    Group(title="Suspects: slower, but not proven", noun="suspect"),
+    Group(title="Improvements", noun="improvement"),
+    Group(title="Not judged", noun="unjudged case", compared=False),
+    Group(title="Unchanged", noun="unchanged case", quiet=True),
+    Group(title="Measured", noun="measured case", quiet=True),
 )
-"""Every kind belongs to one of these."""
+"""Every outcome belongs to one of these, by its title."""
 
 
 def entries(report: Report) -> Iterator[Entry]:
@@ -77,12 +72,15 @@ def entries(report: Report) -> Iterator[Entry]:
 
 def grouped(report: Report) -> Sequence[Group]:
     """Sort the entries into groups; regressions by their size, the others as they came. Empty groups are left out."""
-    found: dict[str, list[Entry]] = {kind: [] for kind in KINDS}
+    found: dict[str, list[Entry]] = {kind: [] for kind in OUTCOMES}
     for entry in entries(report):
         found[entry.kind].append(entry)
     found["regressed"].sort(key=lambda entry: -size_of(entry))
     groups = (
-        replace(group, entries=tuple(entry for kind in KINDS if kind in group.kinds for entry in found[kind]))
+        replace(
+            group,
+            entries=tuple(each for kind in OUTCOMES if group.title == OUTCOMES[kind].group for each in found[kind]),
+        )
         for group in _GROUPS
     )
     return [group for group in groups if group.entries]

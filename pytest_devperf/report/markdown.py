@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -14,8 +14,9 @@ from pytest_devperf.report.as_text import reliability_lines, shared_lines
 from pytest_devperf.report.groups import Entry, Group, grouped, headline, run_names
 from pytest_devperf.report.header import commit_line, context_line, device_line
 from pytest_devperf.report.markup import code, prose
+from pytest_devperf.report.outcome import OUTCOMES, word
 from pytest_devperf.report.report import Report
-from pytest_devperf.report.row import compared_rows, measured_rows, word
+from pytest_devperf.report.row import compared_rows, measured_rows
 from pytest_devperf.untrusted import excerpt
 
 COMMENT_BYTES = 65_536
@@ -38,18 +39,6 @@ _LONGEST_NAME = 200
 
 _LEFT_OUT_BYTES = 400
 """Room for the sentence that counts what was left out."""
-
-_SIGNS: Mapping[str, str] = {
-    "regressed": "🔴",
-    "failed": "🔴",
-    "error": "🔴",
-    "missing": "🟠",
-    "suspect": "🟠",
-    "incomparable": "🟠",
-    "inconclusive": "🟠",
-    "improved": "🟢",
-}
-"""Signs by what became of a case; the word stands beside each."""
 
 _COMPARED = "| case | metric | baseline | now | change | noise | verdict |\n| :-- | :-- | --: | --: | --: | --: | :-- |"
 
@@ -211,11 +200,11 @@ def _named(entry: Entry, names: Sequence[str]) -> str:
 def _verdict(kind: str, cell: str) -> str:
     """Write a verdict's cell in bold; a sign belongs to the verdict of the case alone."""
     plain = cell.removesuffix(f" {BLIND}")
-    return f"{_sign(kind)}**{cell}**" if plain == word(kind) and kind in _SIGNS else cell
+    return f"{_sign(kind)}**{cell}**" if plain == word(kind) and OUTCOMES[kind].sign else cell
 
 
 def _sign(kind: str) -> str:
-    return f"{_SIGNS[kind]} " if kind in _SIGNS else ""
+    return f"{OUTCOMES[kind].sign} " if OUTCOMES[kind].sign else ""
 
 
 def _short(text: str, most: int = _LONGEST_NAME) -> str:

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from pytest_devperf.compare.words import BLIND
-from pytest_devperf.report.row import word
+from pytest_devperf.report.outcome import OUTCOMES, Tone, word
 
-Tone = Literal["bad", "warn", "good"]
-"""Meaning of a colour: the run fails, look at it, it improved."""
+__all__ = ["Paint", "Tone", "no_paint", "painted_kind", "painted_word"]
 
 Paint = Callable[[str, Tone], str]
 """Adds the colour of a tone to a text."""
 
-TONES: dict[str, Tone] = {
-    "regressed": "bad",
-    "failed": "bad",
-    "error": "bad",
-    "missing": "bad",
-    "suspect": "warn",
-    "incomparable": "warn",
-    "inconclusive": "warn",
-    "new": "warn",
-    "skipped": "warn",
-    "pending": "warn",
-    "improved": "good",
-}
-"""Tones by outcome of a case; `within_noise` and `measured` have none."""
-
-_BY_WORD: dict[str, Tone] = {word(kind): tone for kind, tone in TONES.items()} | {
+_BY_WORD: dict[str, Tone | None] = {outcome.word: outcome.tone for outcome in OUTCOMES.values()} | {
     "NOISY": "warn",
     "UNTRUSTWORTHY": "warn",
     f"{word('within_noise')} {BLIND}": "warn",
@@ -49,5 +32,5 @@ def painted_word(text: str, paint: Paint) -> str:
 
 def painted_kind(text: str, kind: str, paint: Paint) -> str:
     """Colour a text by the outcome of a case."""
-    tone = TONES.get(kind)
+    tone = OUTCOMES[kind].tone
     return text if tone is None else paint(text, tone)

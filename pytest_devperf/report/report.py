@@ -6,35 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pytest_devperf.compare.tally import JUDGED
 from pytest_devperf.record.record import Record, Run
-
-KINDS = (
-    "regressed",
-    "failed",
-    "error",
-    "suspect",
-    "incomparable",
-    "inconclusive",
-    "missing",
-    "new",
-    "skipped",
-    "pending",
-    "improved",
-    "within_noise",
-    "measured",
-)
-"""Outcomes of a case, most important first.
-
-`pending`: the session ended before its last process start. `measured`: there was no baseline.
-`inconclusive` without a comparison: too slow to be measured at all.
-"""
-
-_VERDICTS = frozenset({"regressed", "improved", "within_noise", "suspect"})
-"""Verdicts of a comparison of values; with any other verdict, no values were compared."""
+from pytest_devperf.report.outcome import OUTCOMES
 
 
 def kind_of(record: Record) -> str:
-    """Return the outcome of a case, one of `KINDS`.
+    """Return the outcome of a case, one of `OUTCOMES`.
 
     A test that failed by itself counts as failed, whatever its values.
     """
@@ -86,16 +64,16 @@ class Report:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Number of cases by outcome, in the order of `KINDS`, without zeros."""
+        """Number of cases by outcome, in the order of `OUTCOMES`, without zeros."""
         found = Counter(kind_of(record) for _, record in self.cases)
         found["missing"] += sum(len(run.missing) for run in self.runs)
         found["pending"] += self.pending
-        return {kind: found[kind] for kind in KINDS if found[kind]}
+        return {kind: found[kind] for kind in OUTCOMES if found[kind]}
 
     @property
     def compared(self) -> int:
         """Number of cases whose values were compared."""
-        return sum(1 for _, record in self.cases if record.comparison and record.comparison.verdict in _VERDICTS)
+        return sum(1 for _, record in self.cases if record.comparison and record.comparison.verdict in JUDGED)
 
     @property
     def nothing_compared(self) -> bool:

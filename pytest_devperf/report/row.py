@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pytest_devperf.compare.words import BLIND, blind
 from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.record.record import Change, Measurement, Record
+from pytest_devperf.report.outcome import word
 from pytest_devperf.report.report import kind_of
 from pytest_devperf.report.table import Column, Row
 from pytest_devperf.report.units import format_pair, format_percent, format_value
@@ -30,20 +31,6 @@ MEASURED = (
     Column(heading="noise", number=True),
     Column(heading="quality"),
 )
-
-LOUD = frozenset(
-    {"regressed", "suspect", "incomparable", "inconclusive", "new", "missing", "skipped", "failed", "error"}
-)
-"""Outcomes in capitals: all but a plain pass."""
-
-
-def word(kind: str) -> str:
-    """Format an outcome.
-
-    >>> word("regressed"), word("within_noise")
-    ('REGRESSED', 'within noise')
-    """
-    return kind.upper() if kind in LOUD else kind.replace("_", " ")
 
 
 def compared_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from pytest_devperf.record.record import Change, Comparison, DeviceRecord, Record, Run, WorkloadRecord
+from pytest_devperf.compare.compare import WORST_FIRST
+from pytest_devperf.record.record import Change, Comparison, DeviceRecord, Outcome, Record, Run, Verdict, WorkloadRecord
 from pytest_devperf.report.as_text import render, summary_line
-from pytest_devperf.report.report import KINDS, Report, Saved, kind_of
+from pytest_devperf.report.groups import grouped
+from pytest_devperf.report.outcome import OUTCOMES
+from pytest_devperf.report.report import Report, Saved, kind_of
 from pytest_devperf.report.table import Column, lay_out
 
 HOST = DeviceRecord(fingerprint="0123456789ab", kind="host")
-VERDICTS = ("regressed", "improved", "within_noise", "suspect", "incomparable", "inconclusive", "new", "skipped")
+VERDICTS = get_args(Verdict)
 
 
 def a_case(verdict=None, outcome="passed", name="c") -> Record:
@@ -34,6 +39,19 @@ def test_every_verdict_is_counted_in_the_last_line(verdict):
     assert f"devperf: 1 {written};" in summary_line(a_report(a_case(verdict)))
 
 
+def test_every_verdict_has_its_place_among_the_others():
+    assert set(VERDICTS) == set(WORST_FIRST)
+
+
+# A plain pass is shown by its verdict, or as measured.
+@pytest.mark.parametrize("kind", sorted({*VERDICTS, *get_args(Outcome)} - {"passed"}))
+def test_everything_that_a_record_can_end_as_is_shown(kind):
+    record = a_case(kind) if kind in VERDICTS else a_case(outcome=kind)
+    (group,) = grouped(a_report(record))
+    assert group.title == OUTCOMES[kind].group
+    assert OUTCOMES[kind].word in summary_line(a_report(record))
+
+
 def test_what_has_no_verdict_is_counted_too():
     report = a_report(a_case(), a_case(outcome="failed"), a_case(outcome="error"), missing=("a", "b"), pending=3)
 
@@ -45,7 +63,7 @@ def test_counts_add_up_to_the_cases():
     cases = [a_case(verdict, outcome) for verdict in (None, *VERDICTS) for outcome in ("passed", "failed", "error")]
 
     assert sum(a_report(*cases).counts.values()) == len(cases)
-    assert set(a_report(*cases).counts) <= set(KINDS)
+    assert set(a_report(*cases).counts) <= set(OUTCOMES)
 
 
 def test_a_test_that_failed_by_itself_has_failed_whatever_its_numbers_say():

@@ -17,8 +17,8 @@ from pytest_devperf.report.html.figures import metric_figures
 from pytest_devperf.report.html.past import Past, past_figure
 from pytest_devperf.report.html.state import Side
 from pytest_devperf.report.html.tables import metrics_table, state_table
-from pytest_devperf.report.paint import TONES
-from pytest_devperf.report.row import noise_percent, own_noise_percent, word
+from pytest_devperf.report.outcome import OUTCOMES, word
+from pytest_devperf.report.row import noise_percent, own_noise_percent
 from pytest_devperf.report.units import NOT_KNOWN, format_pair, format_percent, format_value
 
 
@@ -65,7 +65,7 @@ def write_case(case: Case, at: int, *, unfolded: bool) -> Written:
     item = el(
         "li",
         folded,
-        class_=f"case {TONES.get(entry.kind, 'quiet')}",
+        class_=f"case {OUTCOMES[entry.kind].tone or 'quiet'}",
         data_kind=entry.kind,
         data_text=f"{entry.id} {case.on}".lower(),
         data_change="" if change is None or change.delta_pct is None else f"{change.delta_pct:.4g}",
@@ -76,7 +76,7 @@ def write_case(case: Case, at: int, *, unfolded: bool) -> Written:
 
 def badge(kind: str) -> Html:
     """Write a verdict with its colour."""
-    return el("span", word(kind), class_=f"badge {TONES.get(kind, 'quiet')}")
+    return el("span", word(kind), class_=f"badge {OUTCOMES[kind].tone or 'quiet'}")
 
 
 def _line(case: Case, change: Change | None) -> Iterator[Html]:

@@ -20,8 +20,8 @@ from pytest_devperf.report.html.case import Case, badge, write_case
 from pytest_devperf.report.html.elements import Content, Html, el
 from pytest_devperf.report.html.past import Past, pasts_of
 from pytest_devperf.report.html.state import Side
-from pytest_devperf.report.report import KINDS, Report
-from pytest_devperf.report.row import word
+from pytest_devperf.report.outcome import OUTCOMES, word
+from pytest_devperf.report.report import Report
 
 SWEEP_WIDTH = 110
 """Characters of a line of a sweep's table, which fits a wide window; a narrow one scrolls."""
@@ -166,7 +166,7 @@ def _messages(report: Report) -> Content:
 
 
 def _tools(report: Report, cases: int) -> Html:
-    kinds = [kind for kind in KINDS if report.counts.get(kind) and kind != "pending"]
+    kinds = [kind for kind in OUTCOMES if report.counts.get(kind) and kind != "pending"]
     choices = [_choice("", f"all {cases}", checked=True)]
     choices += [_choice(kind, f"{word(kind)} {report.counts[kind]}") for kind in kinds]
     options = [el("option", words, value=value) for value, words in _SORTS.items()]
