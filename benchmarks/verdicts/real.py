@@ -1,7 +1,7 @@
 """Real code on the machine at hand: `python -m benchmarks.verdicts.real`.
 
 A tiny suite is written into a temporary folder, measured through real runs of pytest, and measured again
-unchanged (A/A) and with 5 % and 10 % more work (A/B). The same functions go through pytest-benchmark and
+unchanged (A/A) and with 5 %, 10 % and 25 % more work (A/B). The same functions go through pytest-benchmark and
 pyperf, in turns, so that all of them meet the same weather. The order of the variants turns with every
 repetition. Nothing is kept; ratios and rates are printed.
 """
@@ -56,7 +56,7 @@ def building():
         {number: str(number) for number in NUMBERS}
 '''
 NAMES = ("arithmetic", "sorting", "dumping", "hashing", "building")
-EXTRAS = (0.0, 0.05, 0.10)
+EXTRAS = (0.0, 0.05, 0.10, 0.25)
 CHECKED = ("min", "median", "mean")
 BEYOND = 1.05
 """What `--benchmark-compare-fail=FIELD:5%` allows."""
@@ -106,18 +106,14 @@ def pytest_call(folder: Path, extra: float, *arguments: str) -> float:
     return call([*base, *arguments], folder, extra)[1]
 
 
-def devperf_session(
-    folder: Path, extras: Sequence[float], results: Results, label: str, *, accepting: bool = False
-) -> None:
-    """Save once, then compare every variant with it; `accepting`: also where the thread waited for a CPU."""
-    tool = "devperf, waiting accepted" if accepting else "devperf"
+def devperf_session(folder: Path, extras: Sequence[float], results: Results, label: str) -> None:
+    """Save once, then compare every variant with it."""
     file = folder / "devperf.json"
     own = ["-p", "no:benchmark", "test_devperf.py", "--devperf-store=store"]
-    own += ["--devperf-accept=contended"] if accepting else []
     pytest_call(folder, 0.0, *own, f"--devperf-save={label}")
     for extra in extras:
         took_s = pytest_call(folder, extra, *own, f"--devperf-compare={label}", f"--devperf-json={file}")
-        seen = results.setdefault((tool, extra), Seen())
+        seen = results.setdefault(("devperf", extra), Seen())
         seen.took_s.append(took_s)
         for case in json.loads(file.read_text())["runs"][0]["cases"]:
             comparison = case["comparison"]
@@ -197,7 +193,6 @@ def repeat(tools: Sequence[str], repetitions: int) -> Results:
             extras = EXTRAS[turn:] + EXTRAS[:turn]
             if "devperf" in tools:
                 devperf_session(folder, extras, results, f"turn{index}")
-                devperf_session(folder, extras, results, f"accepting{index}", accepting=True)
             if "pytest-benchmark" in tools:
                 benchmark_session(folder, extras, results)
             if "pyperf" in tools:
