@@ -30,10 +30,6 @@ from pytest_devperf.model_file.executorch import parse_executorch, read_executor
 from pytest_devperf.model_file.litert import parse_litert, read_litert
 from pytest_devperf.model_file.onnx import parse_schema, read_schema
 from pytest_devperf.model_file.tensor import TensorSpec
-from pytest_devperf.plugin import parse as options
-from pytest_devperf.plugin.inside import parse_handover
-from pytest_devperf.plugin.lobby import Lobby
-from pytest_devperf.plugin.probe import parse_probe
 from pytest_devperf.record.codec import decode, decode_heads, encode
 from pytest_devperf.record.record import Document
 from pytest_devperf.report import as_noise, as_text
@@ -41,6 +37,10 @@ from pytest_devperf.report.report import Report
 from pytest_devperf.sensor import batch, battery, clock, cpus, macos, power, proc, properties, thermal, zone
 from pytest_devperf.sensor.supply import parse_supply
 from pytest_devperf.sensor.windows import engine_util_pct, parse_power_plan
+from pytest_devperf.session.launch.handover import parse_handover
+from pytest_devperf.session.launch.lobby import Lobby
+from pytest_devperf.session.launch.old_code import parse_probe
+from pytest_devperf.session.options import parse as options
 from pytest_devperf.simphone import parse_spec
 from pytest_devperf.simphone.elf import read_elf
 from pytest_devperf.simphone.wire import read_packet
@@ -370,7 +370,7 @@ def _network() -> Iterator[Parser]:
     yield _row("wire end", lambda data: parse_body(data, FinalReport), [final], CaseError)
     yield _row("collector request", _request, seeds.REQUESTS, weight=2)
     yield _row("turns introduction", _introduction, [seeds.HELLO], weight=2)
-    yield _row("handover", _handover, [seeds.HANDOVER], pytest.UsageError)
+    yield _row("handover", _handover, [seeds.HANDOVER], UsageError)
     yield _row("interpreter probe", _text(parse_probe), [seeds.PROBED])
 
 

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from pytest_devperf.plugin.start import HANDOVER_VERSION
 from pytest_devperf.record.codec import encode
 from pytest_devperf.record.measurement import derive
 from pytest_devperf.record.record import (
@@ -27,6 +26,7 @@ from pytest_devperf.record.record import (
     WorkloadRecord,
 )
 from pytest_devperf.sensor.context import ClockState, RunContext
+from pytest_devperf.session.launch.handover import HANDOVER_VERSION
 from pytest_devperf.simphone import PERSONALITIES, dumps
 from pytest_devperf.simphone.physics import State
 from pytest_devperf.simphone.wire import Packet
@@ -215,7 +215,18 @@ HANDOVER = json.dumps(
         "process": 1,
         "role": "rounds",
         "shuffle_seed": 7,
-        "wanted": [{"index": 0, "path": "/x.py", "nodeid": "x.py::t", "nth": 0, "start_plans": {}}],
+        "surroundings": {"identity": None, "providers": ["CPUExecutionProvider"], "affinity": None, "use_anchor": True},
+        "turns": None,
+        "wanted": [
+            {
+                "index": 0,
+                "path": "/x.py",
+                "nodeid": "x.py::t",
+                "nth": 0,
+                "case": {"id": "x.py::t", "memory": False, "plan": {"rounds": 12}},
+                "start_plans": {},
+            }
+        ],
     }
 )
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_devperf.compare.change import lost, unjudged
 from pytest_devperf.compare.gate import Gate, check, unlike_metric
 from pytest_devperf.compare.history import Baseline, BaselineRun
 from pytest_devperf.compare.looks import Further
@@ -78,7 +79,7 @@ def compare_so_far(record: Record, baseline: Baseline | None, policy: Policy) ->
         refused = Comparison(
             verdict="incomparable",
             baseline_runs=tuple(run.run_id for run in gate.runs or baseline.runs),
-            changes=tuple(_refused(each, gate.refusal) for each in record.metrics if each.name not in TOLD_ONLY),
+            changes=tuple(unjudged(each, gate.refusal) for each in record.metrics if each.name not in TOLD_ONLY),
             reason=gate.refusal,
             cautions=dict(gate.cautions),
             notes=gate.notes,
@@ -149,11 +150,11 @@ def _judged(record: Record, runs: Sequence[BaselineRun], policy: Policy) -> Iter
         held = [metrics[measurement.name] for metrics in befores if measurement.name in metrics]
         if not held:
             reason = "the baseline does not have this metric"
-            yield Judged(change=_refused(measurement, reason, verdict="new"))
+            yield Judged(change=unjudged(measurement, reason, verdict="new"))
             continue
         different = unlike_metric(measurement, held[0])
         if different is not None:
-            yield Judged(change=_refused(measurement, different))
+            yield Judged(change=unjudged(measurement, different))
             continue
         alike = [before for before in held if unlike_metric(held[0], before) is None]
         yield judge(measurement, alike, policy, same_anchor=same_anchor, starts=record.processes)
@@ -164,26 +165,7 @@ def _gone(record: Record, before: Record) -> Iterator[Judged]:
     names = {each.name for each in record.metrics}
     for measurement in before.metrics:
         if measurement.name not in names and measurement.name not in TOLD_ONLY:
-            change = Change(
-                metric=measurement.name,
-                verdict="incomparable",
-                unit=measurement.unit,
-                better=measurement.better,
-                baseline=measurement.robust,
-                reason="the baseline has this metric, this run does not",
-            )
-            yield Judged(change=change)
-
-
-def _refused(measurement: Measurement, reason: str, *, verdict: Verdict = "incomparable") -> Change:
-    return Change(
-        metric=measurement.name,
-        verdict=verdict,
-        unit=measurement.unit,
-        better=measurement.better,
-        candidate=measurement.robust,
-        reason=reason,
-    )
+            yield Judged(change=lost(measurement, "the baseline has this metric, this run does not"))
 
 
 def _reason(verdict: Verdict, changes: Sequence[Change]) -> str | None:

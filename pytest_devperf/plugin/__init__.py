@@ -13,16 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.plugin import origin
-from pytest_devperf.plugin.marker import FULL, MARKER, QUICK, add_markers, cases_of, is_case, takes_fixture
-from pytest_devperf.plugin.options import (
-    AIMS,
-    add_options,
-    check_typed_values,
-    check_values,
-    typed_rows,
-    wants_measuring,
-)
+from pytest_devperf.plugin.marks import FULL, MARKER, QUICK, add_markers, cases_of, is_case, takes_fixture
+from pytest_devperf.plugin.options import add_options, check_typed_values, check_values, idle_words, wants_measuring
+from pytest_devperf.session.launch import origin
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.fixture import Benchmark
@@ -52,17 +45,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
     """Do what must precede other plugins' part in this very hook: they act on options, and begin to capture."""
     if origin.HANDOVER is not None:
-        from pytest_devperf.plugin.inside import Inside, neutralise, parse_handover
+        from pytest_devperf.plugin.worker import begin
 
-        with open(origin.HANDOVER, "rb") as file:  # noqa: PTH123 - pathlib costs every session its import
-            handover = parse_handover(file.read())
-        neutralise(early_config.known_args_namespace, handover)
-        inside = Inside(handover)
-        early_config.pluginmanager.register(inside, "devperf-inside")
+        begin(early_config, origin.HANDOVER)
     elif _writes_to_stdout(early_config):
-        from pytest_devperf.plugin.stdout import reserve
+        from pytest_devperf.plugin.configure import reserve_output
 
-        reserve(early_config)
+        reserve_output(early_config)
     return (yield)
 
 
@@ -77,23 +66,26 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register markers; if this session measures, register the parts that do."""
     for line in MARKERS:
         config.addinivalue_line("markers", line)
-    if origin.HANDOVER is not None:
-        return
+    if origin.HANDOVER is None:
+        from pytest_devperf.plugin.calls import usage_errors
+
+        with usage_errors():
+            _configure(config)
+
+
+def _configure(config: pytest.Config) -> None:
     if wants_measuring(config):
-        from pytest_devperf.plugin.begin import begin
-        from pytest_devperf.plugin.rootdir import check_rootdir
+        from pytest_devperf.plugin.configure import configure
 
         check_values(config)
-        check_rootdir(config)
-        begin(config)
+        configure(config)
         return
     check_typed_values(config)
-    if any(config.getini(row.key) for row in AIMS) or typed_rows(config):
-        from pytest_devperf.plugin.idle import Idle, idle_words
+    words = idle_words(config)
+    if words:
+        from pytest_devperf.plugin.options import Idle
 
-        words = idle_words(config)
-        if words:
-            config.pluginmanager.register(Idle(words), "devperf-idle")
+        config.pluginmanager.register(Idle(words), "devperf-idle")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -107,20 +99,18 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine case that no asyncio plugin has claimed on a loop of its own."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj) or not is_case(pyfuncitem):
         return None
-    from pytest_devperf.targets.host.event_loop import run_in_loop
+    from pytest_devperf.plugin.calls import call_coroutine
 
-    names = pyfuncitem._fixtureinfo.argnames  # noqa: SLF001 - as pytest's own call does
-    arguments = {name: pyfuncitem.funcargs[name] for name in names}
-    run_in_loop(lambda: pyfuncitem.obj(**arguments))
+    call_coroutine(pyfuncitem)
     return True
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_devperf_make_target(config: pytest.Config, spec: str) -> Target | None:
     """Answer the targets that come with the plugin."""
-    from pytest_devperf.plugin.answers import answer
+    from pytest_devperf.plugin.calls import answer_target
 
-    return answer(config, spec)
+    return answer_target(config, spec)
 
 
 @pytest.fixture
@@ -138,7 +128,7 @@ def devperf(request: pytest.FixtureRequest) -> Generator[Benchmark, None, None]:
             "measure fixed inputs in a test without @given",
             pytrace=False,
         )
-    from pytest_devperf.plugin.begin import benchmark_of
+    from pytest_devperf.plugin.calls import benchmark_of
 
     benchmark = benchmark_of(request)
     yield benchmark

@@ -1,33 +1,110 @@
-"""What happens around a case's call: the marker alone, the end of the memory pass, errors in one line."""
+"""Where tests of ours run: the call of a case, and errors of ours that become pytest's."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from pytest_devperf.errors import DevperfError, Unsupported
 from pytest_devperf.metric import LATENCY
-from pytest_devperf.plugin.marker import MARKER, is_case, takes_fixture
+from pytest_devperf.plugin.marks import MARKER, is_case, takes_fixture, target_elsewhere
 
 if TYPE_CHECKING:
-    from pytest_devperf.plugin.meter import Meter
+    from pytest_devperf.plugin.fixture import Benchmark
+    from pytest_devperf.session.devices.our_targets import TargetOptions
+    from pytest_devperf.session.devices.targets import SessionTargets
+    from pytest_devperf.session.starts.meter import Meter
+    from pytest_devperf.targets.protocol import Target
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """End the session with exit code 4 and one line if it cannot be carried out: the one place that says so to pytest.
+
+    Raises:
+        pytest.UsageError: An error of ours was raised.
+    """
+    try:
+        yield
+    except DevperfError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 class Meters(Protocol):
-    """Whoever hands cases their meters: pytest's own process, or a fresh interpreter."""
+    """Whoever hands cases their meters: a session's own process, or a fresh interpreter."""
 
     def meter(self, item: pytest.Item) -> Meter | None:
-        """Hand a running case its meter; None where it is not measured."""
+        """Hand a running case its meter; None if it is not measured."""
         ...
 
 
 METERS: pytest.StashKey[Meters] = pytest.StashKey()
 """Set while cases are measured."""
+
+
+TARGETS: pytest.StashKey[SessionTargets] = pytest.StashKey()
+TARGET_OPTIONS: pytest.StashKey[TargetOptions] = pytest.StashKey()
+PROVIDERS: pytest.StashKey[tuple[str, ...] | None] = pytest.StashKey()
+
+CALLS = "devperf-calls"
+"""Name under which the hooks around a case's call are registered."""
+
+
+def open_targets(config: pytest.Config, spec: str, options: TargetOptions, *, unit: int = 1) -> SessionTargets:
+    """Make the targets of a session known; each is opened when it is first asked for."""
+    from pytest_devperf.plugin.hookspec import Services
+    from pytest_devperf.session.devices.targets import SessionTargets
+
+    config.stash[TARGET_OPTIONS] = options
+    targets = config.stash[TARGETS] = SessionTargets(spec, Services(config), unit=unit)
+    config.add_cleanup(targets.close)
+    return targets
+
+
+def answer_target(config: pytest.Config, spec: str) -> Target | None:
+    """Open a target that comes with the plugin; None if the spec means none of them."""
+    from pytest_devperf.session.devices.our_targets import open_target
+
+    return open_target(spec, _targets_of(config), config.stash[TARGET_OPTIONS])
+
+
+def _targets_of(config: pytest.Config) -> SessionTargets:
+    from pytest_devperf.session.devices.our_targets import TargetOptions
+    from pytest_devperf.session.devices.targets import AUTO
+
+    return config.stash[TARGETS] if TARGETS in config.stash else open_targets(config, AUTO, TargetOptions())
+
+
+def benchmark_of(request: pytest.FixtureRequest) -> Benchmark:
+    """Make the fixture of a test: it measures if the session does, else it calls once."""
+    from pytest_devperf.plugin.fixture import Benchmark
+    from pytest_devperf.session.starts.workloads import Workloads
+
+    config = request.config
+    meters = config.stash.get(METERS, None)
+    meter = meters.meter(request.node) if meters is not None else None
+    folder = str(request.node.path.parent)
+    if meter is not None:
+        return Benchmark(Workloads(meter.bench.case.id, folder, config.stash[PROVIDERS]), meter)
+    from pytest_devperf.session.starts.once import Once
+
+    elsewhere = target_elsewhere(request.node) if meters is None else None
+    if elsewhere is not None:
+        pytest.skip(f"pinned to the target {elsewhere}, which only --devperf measures on")
+    if meters is None and not config.pluginmanager.has_plugin(CALLS):
+        from pytest_devperf.plugin.options import read_providers
+
+        config.stash[PROVIDERS] = read_providers(config)
+        config.pluginmanager.register(Unmeasured(), CALLS)
+    workloads = Workloads(request.node.nodeid, folder, config.stash[PROVIDERS])
+    return Benchmark(workloads, Once(lambda: _targets_of(config).host()))
 
 
 class Calls:
@@ -42,29 +119,9 @@ class Calls:
         meter = self._meters.meter(item) if is_case(item) else None
         if meter is None:
             return (yield)
-        restore = measured_whole(item, meter) if not takes_fixture(item) else None
-        path = tuple(sys.path)
-        problem: DevperfError | None = None
-        result = None
-        try:
+        with _sentences(item, meter), _kept_path(), _measured_whole(item, meter):
             result = yield
             meter.finish()
-        except DevperfError as error:
-            problem = error
-        except TypeError as error:
-            explain(item, error)
-            raise
-        finally:
-            # What is imported late, for the next case or the report, is found also where a test emptied the path.
-            sys.path.extend(entry for entry in path if entry not in sys.path)
-            if restore is not None:
-                item.obj = restore  # type: ignore[attr-defined] # functions have one
-        if isinstance(problem, Unsupported):
-            meter.start.unsupported = str(problem)
-            raise pytest.skip.Exception(str(problem), _use_item_location=True)
-        if problem is not None:
-            # Its own sentence says what happened; a traceback through the plugin would bury it.
-            pytest.fail(problem.beside(meter.case.id), pytrace=False)
         return result
 
 
@@ -73,20 +130,42 @@ class Unmeasured:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Tell an error of ours by its sentence, as a measuring session does."""
-        try:
+        """Report an error of ours by its sentence, as a measuring session does."""
+        if not is_case(item):
             return (yield)
-        except DevperfError as error:
-            if not is_case(item):
-                raise
-            problem = error
-        except TypeError as error:
-            explain(item, error)
-            raise
-        return pytest.fail(problem.beside(item.nodeid), pytrace=False)
+        with _sentences(item, None):
+            return (yield)
 
 
-def explain(item: pytest.Item, error: TypeError) -> None:
+@contextmanager
+def _sentences(item: pytest.Item, meter: Meter | None) -> Iterator[None]:
+    """Let an error of ours fail or skip the test by its own sentence: a traceback through the plugin would bury it."""
+    problem: DevperfError | None = None
+    try:
+        yield
+    except DevperfError as error:
+        problem = error
+    except TypeError as error:
+        _explain(item, error)
+        raise
+    if isinstance(problem, Unsupported) and meter is not None:
+        meter.give_up(str(problem))
+        raise pytest.skip.Exception(str(problem), _use_item_location=True)
+    if problem is not None:
+        pytest.fail(problem.beside(item.nodeid if meter is None else meter.bench.case.id), pytrace=False)
+
+
+@contextmanager
+def _kept_path() -> Iterator[None]:
+    """Have what is imported late, for the next case or the report, found also if a test emptied the path."""
+    path = tuple(sys.path)
+    try:
+        yield
+    finally:
+        sys.path.extend(entry for entry in path if entry not in sys.path)
+
+
+def _explain(item: pytest.Item, error: TypeError) -> None:
     """Have the fixture of a test explain an error that it may know the reason of."""
     from pytest_devperf.plugin.fixture import Benchmark
 
@@ -95,27 +174,85 @@ def explain(item: pytest.Item, error: TypeError) -> None:
         benchmark.explain(error)
 
 
-def measured_whole(item: pytest.Item, meter: Meter) -> Any:  # noqa: ANN401 - the test function
-    """Put a loop around the whole test function; fixtures stay outside. Returns the function to restore."""
-    from pytest_devperf.case.workload import Call
-
+@contextmanager
+def _measured_whole(item: pytest.Item, meter: Meter) -> Iterator[None]:
+    """Measure the whole test function of a test that carries the marker alone; fixtures stay outside."""
     function = getattr(item, "obj", None)
-    if function is None:
-        return None
-    if inspect.iscoroutinefunction(function):
+    if takes_fixture(item) or function is None:
+        yield
+        return
+    make = _awaited if inspect.iscoroutinefunction(function) else _called
+    item.obj = make(function, meter)  # type: ignore[attr-defined] # functions have one
+    try:
+        yield
+    finally:
+        item.obj = function  # type: ignore[attr-defined]
 
-        @functools.wraps(function)
-        async def awaited(*args: Any, **kwargs: Any) -> None:
-            call = Call(function=function, args=args, kwargs=kwargs, shape="coroutine")
-            await meter.time_awaited(LATENCY, call)
 
-        item.obj = awaited  # type: ignore[attr-defined]
-        return function
+def _called(function: Any, meter: Meter) -> Any:  # noqa: ANN401 - the test function
+    from pytest_devperf.case.workload import Call
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> None:
         __tracebackhide__ = True
         meter.time(LATENCY, Call(function=function, args=args, kwargs=kwargs))
 
-    item.obj = called  # type: ignore[attr-defined]
-    return function
+    return called
+
+
+def _awaited(function: Any, meter: Meter) -> Any:  # noqa: ANN401 - the test function
+    from pytest_devperf.case.workload import Call
+
+    @functools.wraps(function)
+    async def awaited(*args: Any, **kwargs: Any) -> None:
+        call = Call(function=function, args=args, kwargs=kwargs, shape="coroutine")
+        await meter.time_awaited(LATENCY, call)
+
+    return awaited
+
+
+def call_coroutine(item: pytest.Function) -> None:
+    """Run a coroutine case that no asyncio plugin has claimed on a loop of its own."""
+    from pytest_devperf.targets.host.event_loop import run_in_loop
+
+    names = item._fixtureinfo.argnames  # noqa: SLF001 - as pytest's own call does
+    arguments = {name: item.funcargs[name] for name in names}
+    run_in_loop(lambda: item.obj(**arguments))
+
+
+# -- one test, without reporting it yet -------------------------------------------------------------
+
+
+class _Subtests:
+    """Hears of failed subtests, which report themselves while their test runs."""
+
+    def __init__(self, nodeid: str) -> None:
+        self._nodeid = nodeid
+        self.failed: list[pytest.TestReport] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep a failure; the test's own reports are not sent yet."""
+        if report.nodeid == self._nodeid and report.failed:
+            self.failed.append(report)
+
+
+def run_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> tuple[list[pytest.TestReport], list[pytest.TestReport]]:
+    """Run a test as pytest does, and keep its reports; a failed subtest fails it.
+
+    Returns:
+        The reports of the test, and those of its failed subtests, which pytest has shown already.
+    """
+    subtests = _Subtests(item.nodeid)
+    item.config.pluginmanager.register(subtests)
+    try:
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    finally:
+        item.config.pluginmanager.unregister(subtests)
+    count = len(subtests.failed)
+    for report in reports:
+        if count and report.when == "call" and report.passed:
+            report.outcome = "failed"
+            report.longrepr = f"contains {count} failed subtest{'s' if count > 1 else ''}"
+    return reports, subtests.failed

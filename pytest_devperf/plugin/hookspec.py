@@ -1,8 +1,8 @@
-"""Hooks for other plugins; a conftest's answer beats ours."""
+"""Hooks for other plugins, and how they are asked; a conftest's answer beats ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_devperf.compare.policy import Policy
     from pytest_devperf.record.record import Comparison, Record
     from pytest_devperf.report.report import Report
+    from pytest_devperf.sensor.added import Sensor
     from pytest_devperf.simphone import SimPhone
     from pytest_devperf.store.store import Store
     from pytest_devperf.targets.protocol import Clock, Target
@@ -62,3 +63,43 @@ def pytest_devperf_recorded(config: pytest.Config, record: Record) -> None:
 @pytest.hookspec
 def pytest_devperf_report(config: pytest.Config, report: Report) -> Any:  # noqa: ANN401 - the answers are not used
     """Hear of the whole session at its end."""
+
+
+class Services:
+    """Asks other plugins what a session needs from them; ours answer last."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def clock(self) -> Clock | None:
+        """Ask for the clock."""
+        clock: Clock | None = self._config.hook.pytest_devperf_clock(config=self._config)
+        return clock
+
+    def make_target(self, spec: str) -> Target | None:
+        """Ask for the target that a spec means."""
+        target: Target | None = self._config.hook.pytest_devperf_make_target(config=self._config, spec=spec)
+        return target
+
+    def sensors(self, target: Target) -> Sequence[Mapping[str, Sensor]]:
+        """Ask for further sensors of this machine."""
+        answers: Sequence[Mapping[str, Sensor] | None] = self._config.hook.pytest_devperf_sensors(
+            config=self._config, target=target
+        )
+        return [sensors for sensors in answers if sensors]
+
+    def prepare_simulated(self, phone: SimPhone) -> None:
+        """Have a simulated phone prepared."""
+        self._config.hook.pytest_devperf_simulated_phone(config=self._config, phone=phone)
+
+    def make_store(self, spec: str) -> Store | None:
+        """Ask for the store that a spec means."""
+        store: Store | None = self._config.hook.pytest_devperf_make_store(config=self._config, spec=spec)
+        return store
+
+    def compare(self, record: Record, baseline: Baseline, policy: Policy) -> Comparison | None:
+        """Ask for the verdict of a case."""
+        comparison: Comparison | None = self._config.hook.pytest_devperf_compare(
+            config=self._config, record=record, baseline=baseline, policy=policy
+        )
+        return comparison

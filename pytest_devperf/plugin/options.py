@@ -1,258 +1,20 @@
-"""The options: one table, from which they are registered.
-
-A row's name is spelt alike everywhere: `--devperf-min-rounds`, ini key `devperf_min_rounds`, marker
-keyword `min_rounds`, `Plan.min_rounds`. The command line beats the marker, the marker beats the ini
-file, the ini file beats the default.
-"""
+"""Reading the options of the command line and the ini file."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_devperf.plugin.parse import (
-    parse_bool,
-    parse_budget,
-    parse_choice,
-    parse_cooldown,
-    parse_count,
-    parse_fraction,
-    parse_names,
-    parse_not_negative,
-    parse_percent,
-    parse_positive,
-    parse_repetitions,
-    parse_seconds,
-    parse_seed,
-    parse_tolerance,
-)
+from pytest_devperf.errors import UsageError
+from pytest_devperf.plugin.marks import is_case
+from pytest_devperf.session.options.parse import parse_bool
+from pytest_devperf.session.options.table import ADVANCED, AIMS, EVERYDAY, FLAGS, INI_ONLY, PLAN_ROWS, ROWS, Row
 
-EVERYDAY = "devperf"
-ADVANCED = "devperf (advanced)"
-
-Kind = Literal["flag", "tristate", "text", "many"]
-
-FLAGS = frozenset({"flag", "tristate"})
-"""Kinds of options that take no value on the command line, and true or false in the ini file."""
-
-NEEDS: dict[str | None, str] = {
-    "LABEL": "a label",
-    "LABEL|FILE": "a label or a file",
-    "FILE": "a file",
-    "PATH|URL": "a folder or a URL",
-    "PYTHON": "an interpreter",
-    "N": "a number",
-    "SECONDS": "a number of seconds",
-    "X%": "a percentage",
-}
-"""What the value of an option is, by its metavar."""
-
-
-class Row(NamedTuple):
-    """One option: its name, how its text is read, and what it means."""
-
-    name: str
-    """Spelling after the `devperf` prefix; empty for `--devperf` itself."""
-    help: str
-    parse: Callable[[str], Any] = str
-    kind: Kind = "text"
-    metavar: str | None = None
-    everyday: bool = False
-
-    @property
-    def flag(self) -> str:
-        """How it is written on the command line."""
-        return f"--{self.key.replace('_', '-')}"
-
-    @property
-    def key(self) -> str:
-        """Ini key, and attribute of pytest's parsed options."""
-        return f"devperf_{self.name}" if self.name else "devperf"
-
-    @property
-    def needs(self) -> str:
-        """What an empty value lacks."""
-        return "true or false" if self.kind in FLAGS else NEEDS.get(self.metavar, "a value")
-
-
-PLAN_ROWS: tuple[Row, ...] = (
-    Row(
-        "suite",
-        "cases to measure: quick, or full for all (default: quick)",
-        parse_choice("quick", "full"),
-        metavar="quick|full",
-        everyday=True,
-    ),
-    Row(
-        "processes",
-        "process starts that share the rounds (default: 3; 6 when saving)",
-        parse_count,
-        metavar="N",
-    ),
-    Row("rounds", "rounds per case, over all process starts (default: 12)", parse_count, metavar="N"),
-    Row("min_rounds", "fewest rounds before a stable case ends early (default: 5)", parse_count, metavar="N"),
-    Row("iterations", "iterations per round (default: 30)", parse_count, metavar="N"),
-    Row("warmup", "unrecorded iterations after each process start (default: 3)", parse_not_negative, metavar="N"),
-    Row("max_time", "time budget of one case, without its confirmation (default: 60)", parse_budget, metavar="SECONDS"),
-    Row(
-        "cooldown",
-        "wait before each pass: auto, off, seconds, or temp=C (default: auto)",
-        parse_cooldown,
-        metavar="WAIT",
-    ),
-    Row("cooldown_floor", "shortest wait for a temperature plateau (default: 30)", parse_seconds, metavar="SECONDS"),
-    Row("cooldown_max", "longest wait for a temperature plateau (default: 900)", parse_seconds, metavar="SECONDS"),
-    Row(
-        "round_cooldown",
-        "wait between rounds (default: 0 on the host, 0.5 on a phone)",
-        parse_seconds,
-        metavar="SECONDS",
-    ),
-    Row(
-        "stability_target",
-        "coefficient of variation of round medians up to which they are stable (default: 0.03)",
-        parse_fraction,
-        metavar="X",
-    ),
-    Row("patience", "consecutive stable rounds after which a case ends early (default: 2)", parse_count, metavar="N"),
-    Row(
-        "pin_clocks",
-        "fix a phone's clocks while measuring: off, auto or on (default: auto)",
-        parse_choice("off", "auto", "on"),
-        metavar="off|auto|on",
-    ),
-    Row("affinity", "CPUs for the workload: a list such as 0-3, big or little", metavar="CPUS"),
-    Row(
-        "order",
-        "alternate the process starts of cases, or finish case after case (default: interleaved)",
-        parse_choice("interleaved", "sequential"),
-        metavar="interleaved|sequential",
-    ),
-    Row("seed", "seed for the order of cases (default: random, and printed)", parse_seed, metavar="N"),
-)
-"""Options that are fields of the plan; a marker may name any of them but the session's own."""
-
-SESSION_FIELDS = frozenset({"order", "seed", "pin_clocks", "affinity", "cooldown_floor", "cooldown_max"})
-"""Plan fields that hold for a whole session: a marker cannot name them."""
-
-ROWS: tuple[Row, ...] = (
-    Row("", "measure the cases; without it each runs once, as an ordinary test", kind="flag", everyday=True),
-    Row(
-        "save",
-        "save this run as LABEL of this device, as a new generation that replaces the older ones as baseline",
-        metavar="LABEL",
-        everyday=True,
-    ),
-    Row("append", "with --devperf-save: add the run to LABEL's newest generation instead", kind="flag"),
-    Row(
-        "compare",
-        "compare with a saved LABEL of this device, or with a file; a regression fails its test",
-        metavar="LABEL|FILE",
-        everyday=True,
-    ),
-    Row(
-        "target",
-        "where cases run: auto, host, android, android:SERIAL or sim (default: auto)",
-        metavar="SPEC",
-        everyday=True,
-    ),
-    Row("store", "folder of saved runs (default: .devperf in rootdir)", metavar="PATH|URL", everyday=True),
-    Row(
-        "json",
-        "write the run document (-: to standard output, and all else to standard error)",
-        metavar="FILE",
-        everyday=True,
-    ),
-    Row(
-        "tolerance",
-        "smallest relative change that counts, for all times or one metric; repeatable",
-        parse_tolerance,
-        kind="many",
-        metavar="[METRIC=]X%",
-        everyday=True,
-    ),
-    Row("fail_on_incomparable", "fail the test of an incomparable case", kind="flag", everyday=True),
-    Row(
-        "fail_on_missing",
-        "fail the run if a case of the baseline was not measured (default: unless cases were deselected)",
-        kind="tristate",
-        everyday=True,
-    ),
-    Row(
-        "rule",
-        "rule of the verdict: proven, or the plain IQR rule (default: proven)",
-        parse_choice("proven", "iqr"),
-        metavar="proven|iqr",
-    ),
-    Row(
-        "iqr",
-        "which IQR of a run counts: of the undisturbed part of its rounds, of whole rounds, or pooled over all rounds "
-        "(default: undisturbed)",
-        parse_choice("undisturbed", "within", "pooled"),
-        metavar="undisturbed|within|pooled",
-    ),
-    Row("no_confirm", "fail a suspect without measuring it again", kind="flag"),
-    Row("no_anchor", "neither time nor use the anchor kernel", kind="flag"),
-    Row("save_regressed", "save regressed cases too, instead of keeping their old baseline", kind="flag"),
-    Row(
-        "accept",
-        "cautions to accept that would otherwise refuse comparison",
-        parse_names,
-        kind="many",
-        metavar="CAUTION,...",
-    ),
-    Row(
-        "blind",
-        "change that must have been visible to call a case within noise (default: 25%)",
-        parse_percent,
-        metavar="X%",
-    ),
-    Row("strict_context", "let every refusing caution refuse on the host too", kind="flag"),
-    Row(
-        "identity",
-        "what makes a device: its model, or the single unit (default: unit on a phone, model on a host)",
-        parse_choice("model", "unit"),
-        metavar="model|unit",
-    ),
-    Row("provider", "execution providers of model cases", parse_names, metavar="NAME,..."),
-    Row("runner", "on-device runner (default: the one from devperf setup-android)", metavar="FILE"),
-    Row(
-        "runtime_library",
-        "libonnxruntime.so for the phone (default: the one from devperf setup-android)",
-        metavar="FILE",
-    ),
-    Row(
-        "against",
-        "compare in turns with the code in another environment, named by its interpreter",
-        metavar="PYTHON",
-    ),
-    Row(
-        "aa",
-        "measure unchanged code N times and report noise, false alarms and a tolerance that suits",
-        parse_repetitions,
-        metavar="N",
-    ),
-    Row("only", "one case of an app-hosted suite", metavar="ID"),
-    *PLAN_ROWS,
-)
-
-INI_ONLY: tuple[Row, ...] = (
-    Row(
-        "hot_start_c",
-        "difference of start temperatures in degrees Celsius that makes runs incomparable (default: 10)",
-        parse_positive,
-    ),
-    Row(
-        "busy_cpu_percent", "CPU use before a run in percent above which the host is busy (default: 30)", parse_positive
-    ),
-)
-
-AIMS: tuple[Row, ...] = tuple(row for row in ROWS if row.name in {"save", "compare", "against", "aa"})
-"""Options that say what a measuring session is for. On the command line each implies `--devperf`; an ini key says how
-a session measures, never whether."""
+if TYPE_CHECKING:
+    from pytest_devperf.session.options.settings import Settings
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -300,7 +62,7 @@ def check_values(config: pytest.Config) -> None:
     """Refuse a value that cannot be read, in a session that measures.
 
     Raises:
-        pytest.UsageError: There is one; the option or ini key is named.
+        UsageError: There is one; the option or ini key is named.
     """
     for row in (*ROWS, *INI_ONLY):
         read_cli(config, row)
@@ -319,7 +81,7 @@ def check_typed_values(config: pytest.Config) -> None:
     Ini keys and `addopts` are there in every session: they must not keep ordinary tests from running.
 
     Raises:
-        pytest.UsageError: There is one; the option is named.
+        UsageError: There is one; the option is named.
     """
     for row in typed_rows(config):
         read_cli(config, row)
@@ -329,7 +91,7 @@ def read_cli(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are
     """Read an option of the command line; None if it is not there.
 
     Raises:
-        pytest.UsageError: Its value is empty or cannot be read; the option is named.
+        UsageError: Its value is empty or cannot be read; the option is named.
     """
     raw = getattr(config.option, row.key, None)
     if raw is None or row.kind in FLAGS:
@@ -343,7 +105,7 @@ def read_ini(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are
     """Read an ini key; None if it is not there.
 
     Raises:
-        pytest.UsageError: Its value is empty or cannot be read; the key is named.
+        UsageError: Its value is empty or cannot be read; the key is named.
     """
     raw = config.getini(row.key)
     if raw is None:
@@ -356,9 +118,86 @@ def read_ini(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are
 
 def _parse(row: Row, text: str, name: str) -> Any:  # noqa: ANN401 - rows are of many types
     if not text.strip():
-        raise pytest.UsageError(f"{name} needs {row.needs}")
+        raise UsageError(f"{name} needs {row.needs}")
     try:
         return (parse_bool if row.kind in FLAGS else row.parse)(text)
     except ValueError as error:
         between = " = " if name.startswith("ini") else "="
-        raise pytest.UsageError(f"{name}{between}{text}: {error}") from None
+        raise UsageError(f"{name}{between}{text}: {error}") from None
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Read every option once.
+
+    Raises:
+        UsageError: A value cannot be read; the option or ini key and the remedy are named.
+    """
+    from pytest_devperf.session.options.settings import Settings, check_settings, drop_other_aims
+
+    values: dict[str, Any] = {}
+    plans: dict[bool, dict[str, Any]] = {True: {}, False: {}}
+    plan_names = {row.name for row in PLAN_ROWS}
+    typed: set[str] = set()
+    for row in (*ROWS[1:], *INI_ONLY):
+        from_cli = read_cli(config, row)
+        value = read_ini(config, row) if from_cli is None else from_cli
+        if value is None:
+            continue
+        if from_cli is not None:
+            typed.add(row.name)
+        (plans[from_cli is not None] if row.name in plan_names else values)[row.name] = value
+    if "tolerance" in values:
+        values["tolerance_cli"] = "tolerance" in typed
+    drop_other_aims(values, typed)
+    values["accept"] = frozenset(name for names in values.get("accept", ()) for name in names)
+    settings = Settings(plan_cli=plans[True], plan_ini=plans[False], **values)
+    check_settings(settings)
+    return settings
+
+
+def read_providers(config: pytest.Config) -> tuple[str, ...] | None:
+    """Read the execution providers of models, which matter also if cases run once, unmeasured.
+
+    A value that cannot be read counts as not given: such a session does not ask for it.
+    """
+    (row,) = (row for row in ROWS if row.name == "provider")
+    try:
+        providers: tuple[str, ...] | None = read_cli(config, row) or read_ini(config, row)
+    except UsageError:
+        return None
+    return providers
+
+
+# -- options without effect ---------------------------------------------------------------------------
+
+EFFECTIVE = frozenset({"provider"})
+"""Options that matter also where cases run once."""
+
+
+def idle_words(config: pytest.Config) -> Sequence[str]:
+    """Say of the ini keys that name a run, and of the options that were typed, when they take effect."""
+    keys = ((row.key, str(config.getini(row.key) or "").strip()) for row in AIMS)
+    named = ", ".join(f"{key} = {text}" for key, text in keys if text)
+    flags = ", ".join(row.flag for row in typed_rows(config) if row.name not in EFFECTIVE)
+    words = [f"{named} in the ini file takes effect with --devperf, or with devperf = true"] if named else []
+    return [*words, f"add --devperf for {flags} to take effect"] if flags else words
+
+
+class Idle:
+    """Says what had no effect: a plain `pytest` runs every case once, unmeasured."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._cases = True
+        """Whether there are cases; pytest-xdist's controller does not know."""
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Look for cases: a session without any has nothing to measure."""
+        self._cases = any(is_case(item) for item in session.items)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
+        """Write one line."""
+        if self._cases:
+            from pytest_devperf.untrusted import printable
+
+            terminalreporter.write_line(printable(f"devperf: nothing was measured; {'; '.join(self._words)}"))

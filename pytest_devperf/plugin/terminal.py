@@ -1,47 +1,81 @@
-"""What a session shows: header, a live line while it measures, tables and the last line."""
+"""What a session shows: header, a live line while it measures, tables, failures that are sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
+from _pytest._io.wcwidth import wcswidth
 
 from pytest_devperf.english import counted
-from pytest_devperf.plugin.assemble import device_record
-from pytest_devperf.plugin.cooler import bounds_words
-from pytest_devperf.plugin.kind import is_phone
-from pytest_devperf.plugin.outcome import painter
-from pytest_devperf.plugin.place import Pinning
-from pytest_devperf.plugin.stdout import words_for
-from pytest_devperf.plugin.stream import Stream
 from pytest_devperf.record.codec import settings_of
-from pytest_devperf.record.record import Run
 from pytest_devperf.report import as_text
 from pytest_devperf.report.header import order_words
 from pytest_devperf.report.live import format_cooling, format_measuring
+from pytest_devperf.report.paint import Paint, Tone, no_paint
 from pytest_devperf.report.report import Report
 from pytest_devperf.report.table import wrapped
-from pytest_devperf.sensor.summary import summarise
+from pytest_devperf.session.kept.document_output import words_for
+from pytest_devperf.session.live_line import LiveLine
 from pytest_devperf.untrusted import printable
 
 if TYPE_CHECKING:
+    from pytest_devperf.case.case import Case
+    from pytest_devperf.case.plan import Plan
+    from pytest_devperf.compare.noise import Noise
     from pytest_devperf.measure.cooldown import Cooling
     from pytest_devperf.measure.round import Round
-    from pytest_devperf.plugin.campaign import Campaign
-    from pytest_devperf.plugin.ledger import Entry
-    from pytest_devperf.sensor.context import Context
-    from pytest_devperf.targets.protocol import Target
+    from pytest_devperf.session.options.settings import Settings
+
+Section = Callable[[int, Paint], str]
+"""Writes a failure's section: characters of a line, and how it is coloured."""
+
+STORED_WIDTH = 80
+"""Characters of a line where no terminal is: in JUnit's file, and on the way from a worker of pytest-xdist."""
+
+STYLES: Mapping[Tone, Mapping[str, bool]] = {"bad": {"red": True}, "warn": {"yellow": True}, "good": {"green": True}}
+"""pytest's own markup for each tone."""
+
+
+def painter(tw: TerminalWriter) -> Paint:
+    """Colour as pytest's terminal writer does, or not at all: `--color`, NO_COLOR and others decide there."""
+    return lambda text, tone: tw.markup(text, **STYLES[tone])
+
+
+class Sentence(TerminalRepr):
+    """A failure that is a statement, not a traceback."""
+
+    def __init__(self, message: str, section: Section | str, location: tuple[str, int | None, str]) -> None:
+        path, line, _ = location
+        self.reprcrash = ReprFileLocation(path, (line or 0) + 1, message)
+        self._section = section if callable(section) else lambda _width, _paint: section
+
+    def __str__(self) -> str:
+        """The whole section."""
+        return self._section(STORED_WIDTH, no_paint)
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write the section as wide as the terminal; its first sentence in red.
+
+        The sentence stays one line where it may be searched for, in a file or a pipe.
+        """
+        first, *rest = self._section(tw.fullwidth, painter(tw)).splitlines() or [""]
+        for line in wrapped(first, tw.fullwidth) if tw._file.isatty() else [first]:  # noqa: SLF001 - nothing else knows
+            tw.line(line, red=True, bold=True)
+        for line in rest:
+            tw.line(line)
 
 
 class Screen:
     """Writes to pytest's terminal; the live line appears only on a real one."""
 
-    def __init__(self, config: pytest.Config, campaign: Campaign) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._campaign = campaign
-        self._stream: Stream | None = None
+        self._stream: LiveLine | None = None
         self._stage = ""
         self._case = ""
         self._place = 0
@@ -52,45 +86,29 @@ class Screen:
         """Put a stream of ours behind pytest's terminal writer."""
         writer = self._writer()
         if writer is not None:
-            self._stream = writer._file = Stream(writer._file)  # noqa: SLF001 - pytest offers no other way
+            self._stream = writer._file = LiveLine(writer._file, wcswidth)  # noqa: SLF001 - pytest offers no other way
 
-    def header(self) -> list[str]:
-        """Describe the device, its state, and how it is measured."""
-        campaign = self._campaign
-        ready = campaign.settle()
-        target = campaign.places.session_target()
-        looks = [(target, target.look() if ready else _glance(target))]
-        phone = campaign.places.phone() if ready and campaign.options.target == "auto" else None
-        if phone is not None:
-            # It is opened with the first case that runs on it: a session of Python calls leaves it alone.
-            looks.append((phone, _glance(phone)))
-        campaign.places.note_state(target)
-        runs = tuple(
-            Run(
-                taken_at="",
-                devperf_version="",
-                device=device_record(each.device),
-                settings=settings_of(campaign.plan),
-                run_context=summarise([look] if look is not None else [], prerun=None),
-            )
-            for each, look in looks
-        )
-        return self._fitted(as_text.header_lines(Report(runs=runs, messages=tuple(campaign.places.notes))))
+    def header(self, report: Report) -> list[str]:
+        """Describe the devices, their state, and how they are measured."""
+        return self._fitted(as_text.header_lines(report))
 
-    def plan(self) -> None:
-        """Write how much will be measured, now that the cases are known."""
+    def plan(self, settings: Settings, plan: Plan, cases: int, how: str, waits: str | None) -> None:
+        """Write how much will be measured, now that the cases are known.
+
+        Args:
+            settings: The session's.
+            plan: The plan of a case whose marker says nothing.
+            cases: How many cases there are.
+            how: How much of them is measured.
+            waits: How long devices are waited for at most, if they are.
+        """
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None or self._config.get_verbosity() < 0:
             return
-        campaign = self._campaign
-        options = campaign.options
-        baseline = options.compare or options.against
-        cases = counted(len(campaign.ledger.entries), "case")
-        what = f"{cases} compared with {baseline}" if baseline else cases
-        words = [what, campaign.plan_words(), *order_words(settings_of(campaign.plan))]
-        lines = [printable(f"devperf plan: {', '.join(words)}")]
-        if any(map(is_phone, campaign.places.opened)):
-            lines.append(f"devperf waits: {bounds_words(campaign.plan)}")
+        baseline = settings.compared_with
+        what = f"{counted(cases, 'case')} compared with {baseline}" if baseline else counted(cases, "case")
+        words = [what, how, *order_words(settings_of(plan))]
+        lines = [printable(f"devperf plan: {', '.join(words)}"), *([f"devperf waits: {waits}"] if waits else [])]
         for line in self._fitted(lines):
             reporter.write_line(line)
 
@@ -113,23 +131,20 @@ class Screen:
         self._stage, self._cases, self._place, self._case = words, cases, first - 1, ""
         self._show()
 
-    def measuring(self, entry: Entry) -> None:
-        """Show which case is being measured."""
+    def measuring(self, case: Case) -> None:
+        """Show which case is measured."""
         self._place += 1
-        self._case, self._temp_c = entry.case.id, None
+        self._case, self._temp_c = case.id, None
         self._show()
 
-    def event(self, event: Mapping[str, Any]) -> None:
-        """Follow what a fresh interpreter does."""
-        if event["kind"] == "start":
-            self.measuring(self._campaign.ledger.entries[event["index"]])
-        else:
-            self._case = ""
-            self._show()
+    def idle(self) -> None:
+        """Show that a case was measured and the next one is not yet."""
+        self._case = ""
+        self._show()
 
-    def tick(self, round_: Round) -> None:
+    def round_done(self, taken: Round) -> None:
         """Show how warm the device is after a round."""
-        self._temp_c = round_.temp_c
+        self._temp_c = taken.temp_c
         self._show()
 
     def cooling(self, step: Cooling) -> None:
@@ -139,7 +154,7 @@ class Screen:
         else:
             self._draw(f"cooling down: {format_cooling(step)}")
 
-    def tell(self, sentence: str) -> None:
+    def announce(self, sentence: str) -> None:
         """Write a line at once: something the user has to do, or to know while it happens."""
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
@@ -182,43 +197,38 @@ class Screen:
 
     # -- at the end -------------------------------------------------------------------------------
 
-    def summary(self, reporter: Any, report: Report) -> None:  # noqa: ANN401 - pytest's own reporter
-        """Write tables, cautions, and the line that counts every outcome."""
-        verbosity = self._config.get_verbosity()
-        reporter.write_sep("=", "devperf")
+    def summary(self, reporter: Any, report: Report, explained: set[str]) -> None:  # noqa: ANN401 - pytest's own
+        """Write tables, cautions, and the line that counts every outcome.
+
+        Args:
+            reporter: pytest's own reporter.
+            report: What the session came to.
+            explained: Ids of the cases that pytest itself explains, each in the section of its failure.
+        """
         writer = reporter._tw  # noqa: SLF001 - its width and colours
+        reporter.write_sep("=", "devperf")
         text = as_text.render(
             report,
             width=writer.fullwidth,
-            verbosity=verbosity,
+            verbosity=self._config.get_verbosity(),
             paint=painter(writer),
-            explained=self._explained(),
+            explained=set() if self._config.option.tbstyle == "no" else explained,
         )
         for line in text.splitlines():
             reporter.write_line(line)
 
-    def _explained(self) -> set[str]:
-        """Collect the ids of the cases that pytest itself explains, each in the section of its failure."""
-        if self._config.option.tbstyle == "no":
-            return set()
-        return {
-            entry.case.id
-            for entry in self._campaign.ledger
-            if entry.logged and any(report.failed for report in entry.reports)
-        }
+    def noise(self, reporter: Any, noises: Mapping[str, tuple[Noise, ...]]) -> None:  # noqa: ANN401 - pytest's own
+        """Write how repetitions of unchanged code differ."""
+        from pytest_devperf.report.as_noise import render
 
-    def nothing_measured(self, reporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
-        """Say that no case was measured, so that silence is not taken for a pass."""
-        options = self._campaign.options
-        compared = " and nothing was compared" if options.compare or options.against else ""
-        saved = f" and nothing was saved as {options.save}" if options.save else ""
-        if options.json and not self._campaign.keeper.wrote_document:
-            saved += f" and nothing was written to {words_for(options.json)}"
+        reporter.write_sep("-", "devperf: noise of unchanged code")
+        for line in render(noises, width=reporter._tw.fullwidth).splitlines():  # noqa: SLF001 - as above
+            reporter.write_line(line)
+
+    def nothing_measured(self, reporter: Any, settings: Settings, *, wrote_document: bool) -> None:  # noqa: ANN401
+        """Write that no case was measured, so that silence is not taken for a pass."""
+        compared = " and nothing was compared" if settings.compared_with else ""
+        saved = f" and nothing was saved as {settings.save}" if settings.save else ""
+        if settings.json and not wrote_document:
+            saved += f" and nothing was written to {words_for(settings.json)}"
         reporter.write_line(printable(f"devperf: no case was measured{compared}{saved}"))
-
-
-def _glance(target: Target) -> Context | None:
-    """Look at a device that is not, or not yet, to be changed for measuring."""
-    if isinstance(target, Pinning):
-        return target.glance()
-    return target.look() if target.device.kind == "host" else None

@@ -53,7 +53,7 @@ def test_an_ordinary_suite_without_cases_imports_nothing_heavy(tmp_path: Path) -
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
     imported = _imported(EMPTY, tmp_path)
     assert [name for name in imported if name.partition(".")[0] in HEAVY] == []
-    assert "pytest_devperf.plugin.campaign" not in imported
+    assert "pytest_devperf.plugin.configure" not in imported
 
 
 def test_the_package_itself_imports_nothing(tmp_path: Path) -> None:

@@ -24,6 +24,14 @@ PURE = (
     "report",
     "tool",
     "measure",
+    "session/assemble.py",
+    "session/case_state.py",
+    "session/found.py",
+    "session/judge.py",
+    "session/keep.py",
+    "session/modes",
+    "session/old_side.py",
+    "session/schedule.py",
 )
 
 FORBIDDEN_MODULES = frozenset({"subprocess", "socket", "os", "shutil", "tempfile", "pathlib", "threading", "time"})

@@ -165,14 +165,15 @@ def test_the_command_prints_every_parsers_inputs(capsys: pytest.CaptureFixture[s
 
 EXCUSED: Mapping[str, str] = {
     "case/array.py": "read_array read_objects",  # attributes of objects, no text: tests/unit/test_hostile_values.py
-    # The command line and the ini file are read by pytest, and every value by a parser of `plugin/parse.py`.
-    "plugin/chosen.py": "read_options read_plain_options",
-    "plugin/options.py": "read_cli read_ini",
-    "plugin/parse.py": "parse_choice",  # makes the parser that is tried as `option choice`
+    # The command line and the ini file are read by pytest, and every value by a parser of `session/options/parse.py`.
+    "plugin/options.py": "read_cli read_ini read_providers read_settings",
+    "session/options/parse.py": "parse_choice",  # makes the parser that is tried as `option choice`
     # Written by this package: in another process of the same session, or files that it is installed with.
-    "plugin/fresh.py": "new_events output",
-    "plugin/phones.py": "pytest_testnodedown",
-    "plugin/turns.py": "_hear",
+    "plugin/reports.py": "read_outcome",
+    "plugin/xdist.py": "pytest_testnodedown",
+    "session/launch/follow.py": "new_events",
+    "session/launch/interpreter.py": "output",
+    "session/launch/turns.py": "_hear",
     "record/codec.py": "schema",
     "report/html/page.py": "_asset",
     "simphone/onboard/channel.py": "read take",
@@ -181,13 +182,14 @@ EXCUSED: Mapping[str, str] = {
     "targets/android/setup.py": "_facts sources_sha256",
     "targets/host/models/executorch_build.py": "build",
     # Hand what they read to a parser that is tried, or take one word of the kernel's or the system's.
-    "plugin/baseline.py": "read",
     "sensor/cpus.py": "_text read read_bound_cpus read_clusters",
     "sensor/instrument.py": "read_instrument",
     "sensor/linux.py": "_word text used_ram_mb",
     "sensor/load.py": "read_cpu_times read_ram_mb",
     "sensor/memory.py": "_status",
     "sensor/windows.py": "parse_power_status read_drivers read_supply",
+    "session/edge.py": "read_outcome",
+    "session/kept/baselines.py": "read",
     "simphone/isolated.py": "_remedy",
     "simphone/host_files.py": "_library_folders",
     "simphone/onboard/serve.py": "_children_of",

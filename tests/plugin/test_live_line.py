@@ -7,9 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest._io.wcwidth import wcswidth
 from screen import Seen, replay, run_on_terminal
 
-from pytest_devperf.plugin.stream import Stream
+from pytest_devperf.session.live_line import LiveLine
 
 if TYPE_CHECKING:
     from conftest import Suite
@@ -187,14 +188,14 @@ class Terminal:
 @pytest.fixture
 def stream(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(Stream, "_columns", lambda _: 20)
-    return Stream(Terminal())
+    monkeypatch.setattr(LiveLine, "_columns", lambda _: 20)
+    return LiveLine(Terminal(), wcswidth)
 
 
 @pytest.mark.parametrize(
     ("before", "after"), [("", "."), ("...", "."), ("x" * 20, "\r\n."), ("x" * 27, "."), ("x" * 40, "\r\n.")]
 )
-def test_the_cursor_returns_to_where_pytest_left_it(stream: Stream, before: str, after: str) -> None:
+def test_the_cursor_returns_to_where_pytest_left_it(stream: LiveLine, before: str, after: str) -> None:
     """A line that fills its row is never continued: pytest begins a new one."""
     stream.write(before)
     stream.draw("start 1", len(before))
@@ -207,12 +208,12 @@ def test_the_cursor_returns_to_where_pytest_left_it(stream: Stream, before: str,
     assert "".join(rows) == f"{before}."
 
 
-def test_a_live_line_is_cut_to_its_row_in_any_script(stream: Stream) -> None:
+def test_a_live_line_is_cut_to_its_row_in_any_script(stream: LiveLine) -> None:
     stream._file.encoding = "utf-8"
     stream.draw("試験試験試験試験", 0)
     assert stream._file.written.startswith("\rdevperf: 試験試験試\x1b[K")
 
 
-def test_characters_that_a_terminal_lacks_are_spelt_out_line_by_line(stream: Stream) -> None:
+def test_characters_that_a_terminal_lacks_are_spelt_out_line_by_line(stream: LiveLine) -> None:
     stream.write("24 µs, 31 °C\ntest_é …\n")
     assert stream._file.written == "24 us, 31 C\ntest_\\xe9 ~\n"

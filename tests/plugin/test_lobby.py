@@ -9,8 +9,8 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from pytest_devperf.plugin import lobby as module
-from pytest_devperf.plugin.lobby import MOST_CALLERS, Lobby
+from pytest_devperf.session.launch import lobby as module
+from pytest_devperf.session.launch.lobby import MOST_CALLERS, Lobby
 
 SECRET = "s" * 32
 

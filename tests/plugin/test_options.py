@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.case.plan import PLAN_UNITS, Plan
-from pytest_devperf.plugin.options import FLAGS, INI_ONLY, PLAN_ROWS, ROWS, SESSION_FIELDS, check_values
+from pytest_devperf.errors import UsageError
+from pytest_devperf.plugin.options import check_values
+from pytest_devperf.session.options.table import FLAGS, INI_ONLY, PLAN_ROWS, ROWS, SESSION_FIELDS
 
 if TYPE_CHECKING:
     from conftest import Suite
-    from pytest_devperf.plugin.options import Row
+    from pytest_devperf.session.options.table import Row
 
 USAGE = pytest.ExitCode.USAGE_ERROR
 FIELDS = {field.name: field for field in fields(Plan)}
@@ -226,14 +228,14 @@ def test_an_empty_label_is_called_a_label(suite: Suite) -> None:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.kind not in FLAGS], ids=lambda row: row.name)
 def test_every_option_that_takes_a_value_refuses_an_empty_one(pytester: pytest.Pytester, row: Row) -> None:
-    with pytest.raises(pytest.UsageError, match=f"^{row.flag} needs "):
+    with pytest.raises(UsageError, match=f"^{row.flag} needs "):
         check_values(pytester.parseconfig(f"{row.flag}="))
 
 
 def test_every_ini_key_refuses_an_empty_value(pytester: pytest.Pytester) -> None:
     for row in (*ROWS, *INI_ONLY):
         config = pytester.parseconfig("-o", f"{row.key}=")
-        with pytest.raises(pytest.UsageError, match=f"^ini key {row.key} needs "):
+        with pytest.raises(UsageError, match=f"^ini key {row.key} needs "):
             check_values(config)
 
 

@@ -80,7 +80,7 @@ def test_it(devperf, request, tmp_path):
     assert len({note["pid"] for note in (first, second, third)}) == 3
     for same in ("argv", "cwd", "path", "ini", "rootdir"):
         assert first[same] == second[same] == third[same], same
-    ours = {"devperf-inside", "devperf-campaign", "devperf-collected", "devperf-suites"}
+    ours = {"devperf-worker", "devperf-session", "devperf-collected", "devperf-suites"}
     assert set(first["plugins"]) - ours == set(second["plugins"]) - ours
     assert first["tmp"].startswith(str(basetemp))
     assert not second["tmp"].startswith(str(basetemp))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_devperf.plugin.selection import Location, relative_path
+from pytest_devperf.session.options.scope import Location, relative_path
 
 if TYPE_CHECKING:
     from conftest import Suite

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_devperf.metric import PEAK_MEMORY, memory_metric
-from pytest_devperf.plugin.assemble import measurements_of
-from pytest_devperf.plugin.start import CaseStart, ScalarValues
+from pytest_devperf.session.assemble import measurements_of
+from pytest_devperf.session.starts.start import CaseStart, ScalarValues
 
 
 def solo(process: int, peak_mib: float, baseline_mib: float | None) -> CaseStart:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.plugin import cooler
-from pytest_devperf.plugin.cooler import Cooler, bounds_words
 from pytest_devperf.sensor.context import Context
+from pytest_devperf.session.devices import cooler
+from pytest_devperf.session.devices.cooler import Cooler, bounds_words
 
 
 @dataclass

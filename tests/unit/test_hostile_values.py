@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import describe_inputs, digest_inputs, fingerprint
 from pytest_devperf.case.workload import Call
-from pytest_devperf.plugin.fact import plain_fact
+from pytest_devperf.session.starts.facts import plain_fact
 
 
 class Raises:

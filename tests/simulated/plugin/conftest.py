@@ -14,8 +14,7 @@ import onnxruntime  # noqa: F401 - as above
 import pytest
 
 import pytest_devperf.compare.compare
-import pytest_devperf.plugin.campaign
-import pytest_devperf.plugin.suites
+import pytest_devperf.plugin.configure
 import pytest_devperf.simphone
 import pytest_devperf.store.folder
 import pytest_devperf.store.open

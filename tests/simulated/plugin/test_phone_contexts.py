@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_devperf.errors import TargetError
-from pytest_devperf.plugin.cooler import Cooler
+from pytest_devperf.session.devices.cooler import Cooler
 from pytest_devperf.simphone.family import personality_named
 
 Session = Any
@@ -205,8 +205,8 @@ def test_a_case_pinned_to_a_phone_is_skipped_where_nothing_is_measured(session: 
 
 
 def test_what_traces_this_process_says_nothing_about_a_phone(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("meter", "ready"):
-        monkeypatch.setattr(f"pytest_devperf.plugin.{module}.read_instrument", lambda: "coverage")
+    for module in ("starts.notes", "readiness"):
+        monkeypatch.setattr(f"pytest_devperf.session.{module}.read_instrument", lambda: "coverage")
     saving = tool.run("--devperf-save=base")
 
     result = tool.run("--devperf-compare=base")

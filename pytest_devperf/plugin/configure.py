@@ -1,0 +1,241 @@
+"""Where a process begins to measure."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import secrets
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from _pytest.config.findpaths import determine_setup
+
+import pytest_devperf
+from pytest_devperf.errors import UsageError
+from pytest_devperf.plugin.calls import CALLS, METERS, PROVIDERS, Calls, open_targets
+from pytest_devperf.plugin.collection import CollectionWatch, Suites
+from pytest_devperf.plugin.hookspec import Services
+from pytest_devperf.plugin.options import read_settings
+from pytest_devperf.plugin.reports import Reports
+from pytest_devperf.plugin.session import Here, MeasuringHooks, Place, command_line, note_on_plugins, send_to_pytest
+from pytest_devperf.plugin.terminal import Screen
+from pytest_devperf.session.devices.our_targets import TargetOptions
+from pytest_devperf.session.devices.targets import AUTO, SessionTargets
+from pytest_devperf.session.interpreters import Interpreters
+from pytest_devperf.session.kept.baselines import Baselines
+from pytest_devperf.session.kept.document_output import DocumentOutput
+from pytest_devperf.session.kept.results import Results
+from pytest_devperf.session.kept.storage import Storage
+from pytest_devperf.session.launch.handover import Surroundings
+from pytest_devperf.session.launch.old_code import OldEnvironment
+from pytest_devperf.session.launchers import Launchers
+from pytest_devperf.session.modes.in_turns import InTurns
+from pytest_devperf.session.modes.repetitions import Repetitions
+from pytest_devperf.session.modes.saved_runs import SavedRuns
+from pytest_devperf.session.options.settings import Settings, plan_of
+from pytest_devperf.session.options.table import FLAGS, ROWS, Row
+from pytest_devperf.session.session import Session
+from pytest_devperf.session.starts.prefixes import prefixes_of
+
+if TYPE_CHECKING:
+    from pytest_devperf.plugin.xdist import Controller
+    from pytest_devperf.session.modes.mode import Mode
+    from pytest_devperf.targets.device import Device
+
+OUTPUT: pytest.StashKey[DocumentOutput] = pytest.StashKey()
+"""Standard output, taken for the run document."""
+
+SEED_BELOW = 2**31
+"""Seeds are short enough to be typed again."""
+
+
+def reserve_output(config: pytest.Config) -> None:
+    """Take standard output for the run document, until the session ends."""
+    config.stash[OUTPUT] = DocumentOutput()
+    config.add_cleanup(config.stash[OUTPUT].give_back)
+
+
+def configure(config: pytest.Config) -> None:
+    """Read the options and register the parts that measure.
+
+    Raises:
+        UsageError: An option cannot be used, or the gate could not hold.
+    """
+    check_rootdir(config)
+    settings = read_settings(config)
+    controller: Controller | None = None
+    place: Place = Here()
+    send, lenient, unit = send_to_pytest, False, 1
+    if is_spread(config):
+        from pytest_devperf.plugin import xdist
+
+        xdist.check(settings)
+        if hasattr(config, "workerinput"):
+            settings = xdist.for_worker(settings, config.workerinput)
+            # The controller has seen that some phone has a baseline; cases of one without are new.
+            place, send, lenient = xdist.Worker(config), xdist.send_to_controller, True
+            unit = config.workerinput[xdist.UNIT]
+        else:
+            place = controller = xdist.Controller(config, settings)
+    if config.option.usepdb or getattr(config.option, "trace", False) or _is_debugged():
+        # A debugger sits in this process: the others would run past it.
+        settings = replace(settings, plan_cli={**settings.plan_cli, "processes": 1})
+    targets = open_targets(config, settings.target, _target_options(settings), unit=unit)
+    screen, watch = Screen(config), CollectionWatch(config)
+    hint = note_on_plugins(config)
+    reports = Reports(config, send, fail_on_incomparable=settings.fail_on_incomparable, hint=hint)
+    session = make_session(config, settings, targets, reports, screen, controller)
+    session.baselines.lenient = lenient
+    session.hint = hint
+    hooks = MeasuringHooks(config, session, reports, screen, watch, place)
+    config.stash[METERS], config.stash[PROVIDERS] = hooks, settings.provider
+    register = config.pluginmanager.register
+    register(hooks, "devperf-session")
+    register(watch, "devperf-collected")
+    register(Calls(hooks), CALLS)
+    register(Suites(session.plan.suite), "devperf-suites")
+    if controller is not None:
+        controller.take_part(session, watch)
+        register(controller, "devperf-controller")
+
+
+def make_session(
+    config: pytest.Config,
+    settings: Settings,
+    targets: SessionTargets,
+    reports: Reports,
+    screen: Screen,
+    controller: Controller | None,
+) -> Session:
+    """Make the measuring session of what pytest knows."""
+    services = Services(config)
+    folder = Path(config.invocation_params.dir)
+    storage = Storage(config.rootpath, folder, settings.store, pytest_devperf.__version__, services.make_store)
+    seed = settings.plan_named.get("seed", secrets.randbelow(SEED_BELOW))
+    plan = plan_of(settings, {}, seed)
+    old = OldEnvironment(settings.against, folder) if settings.against is not None else None
+
+    def devices() -> Sequence[Device]:
+        """Give the session's devices; one that `auto` may turn out to use is among them."""
+        if controller is not None:
+            return controller.devices()
+        phone = targets.phone() if settings.target == AUTO else None
+        return [target.device for target in (targets.session_target(), phone) if target is not None]
+
+    return Session(
+        settings=settings,
+        plan=plan,
+        mode=_mode(settings, services, old),
+        targets=targets,
+        baselines=Baselines(settings, storage, devices),
+        results=Results(settings, storage, targets, plan, config.stash.get(OUTPUT, None)),
+        launchers=Launchers(
+            targets=targets,
+            interpreters=_interpreters(config, settings, seed, screen, old),
+            display=screen,
+            plan=plan,
+            prefixes=prefixes_of(config.rootpath, folder, getattr(config.option, "basetemp", None)),
+            use_anchor=not settings.no_anchor,
+        ),
+        reporter=reports,
+        display=screen,
+    )
+
+
+def _interpreters(
+    config: pytest.Config, settings: Settings, seed: int, screen: Screen, old: OldEnvironment | None
+) -> Interpreters:
+    surroundings = Surroundings(
+        identity=settings.identity,
+        providers=settings.provider,
+        affinity=settings.plan_named.get("affinity"),
+        use_anchor=not settings.no_anchor,
+    )
+    return Interpreters(
+        command_line=lambda: command_line(config), surroundings=surroundings, seed=seed, display=screen, old=old
+    )
+
+
+def _mode(settings: Settings, services: Services, old: OldEnvironment | None) -> Mode:
+    """Choose what the session is about: runs that are saved and compared, or one of the other kinds."""
+    if settings.aa is not None:
+        return Repetitions(settings, settings.aa)
+    return SavedRuns(settings, services.compare) if old is None else InTurns(settings, old)
+
+
+def _target_options(settings: Settings) -> TargetOptions:
+    return TargetOptions(
+        identity=settings.identity,
+        pin_clocks=settings.plan_named.get("pin_clocks", "auto"),
+        affinity=settings.plan_named.get("affinity"),
+        runner=settings.runner,
+        runtime_library=settings.runtime_library,
+    )
+
+
+def _is_debugged() -> bool:
+    """Return whether a debugger has attached itself: coverage tools trace too, but do not stop."""
+    return "pydevd" in sys.modules or "debugpy" in sys.modules
+
+
+def is_spread(config: pytest.Config) -> bool:
+    """Return whether pytest-xdist spreads this session over workers."""
+    workers = getattr(config.option, "numprocesses", None)
+    spread = getattr(config.option, "dist", "no") != "no" or bool(getattr(config.option, "tx", None))
+    return hasattr(config, "workerinput") or bool(workers) or spread
+
+
+# -- values of our options that pytest took for paths of tests ------------------------------------------
+
+
+def check_rootdir(config: pytest.Config) -> None:
+    """Refuse a value of ours that moved pytest's root folder.
+
+    pytest looks for its root folder before plugins have named their options. A value in a word of its own
+    (`--devperf-compare /elsewhere/run.json`) is then a path like any other, and may move the root folder: all node
+    ids change, and with them every case's baseline.
+
+    Raises:
+        UsageError: One did; how to write it instead is named.
+    """
+    paths: list[str] = list(config.option.file_or_dir)
+    values = [(row, value) for row, value in _in_words_of_their_own(config) if _is_there(config, value)]
+    for row, value in values:
+        found, meant = _root(config, [*paths, value]), _root(config, paths)
+        if found != meant:
+            raise UsageError(
+                f"pytest took the {value} behind {row.flag} for a path of tests, and so {found} for its root folder, "
+                f"not {meant}: write {row.flag}={value} in one word"
+            )
+
+
+def _in_words_of_their_own(config: pytest.Config) -> Iterator[tuple[Row, str]]:
+    words = [*shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *map(str, config.invocation_params.args)]
+    rows = {row.flag: row for row in ROWS if row.kind not in FLAGS}
+    for word, following in pairwise(words):
+        if word in rows:
+            yield rows[word], following
+
+
+def _is_there(config: pytest.Config, value: str) -> bool:
+    return os.path.exists(Path(config.invocation_params.dir) / value.split("::", maxsplit=1)[0])  # noqa: PTH110 - none may raise
+
+
+def _root(config: pytest.Config, paths: Sequence[str]) -> Path:
+    """Ask pytest where its root folder would be."""
+    given = {
+        "inifile": config.option.inifilename,
+        "override_ini": None,
+        "args": paths,
+        "rootdir_cmd_arg": config.option.rootdir or None,
+        "invocation_dir": config.invocation_params.dir,
+    }
+    known = inspect.signature(determine_setup).parameters  # `override_ini` came with pytest 8.3
+    root: Path = determine_setup(**{name: value for name, value in given.items() if name in known})[0]
+    return root

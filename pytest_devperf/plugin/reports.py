@@ -1,0 +1,245 @@
+"""Tests behind the cases: their reports, and what verdicts make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from pytest_devperf.plugin.terminal import Section, Sentence
+from pytest_devperf.report.detail import failure_text
+from pytest_devperf.session.case_state import CaseState, TestOutcome
+
+if TYPE_CHECKING:
+    from pytest_devperf.targets.app.wire import CaseReport
+
+REGRESSED = "devperf_regressed"
+"""Attribute of a report whose test failed by its verdict alone."""
+
+
+def is_strict_xpass(report: pytest.TestReport) -> bool:
+    """Return whether a strict `xfail` test failed for passing."""
+    return (
+        report.when == "call"
+        and report.failed
+        and isinstance(report.longrepr, str)
+        and report.longrepr.startswith("[XPASS(strict)]")
+    )
+
+
+def outcome_of(reports: Sequence[pytest.TestReport]) -> TestOutcome:
+    """Give the outcome that the reports of a test come to."""
+    failed = next((report for report in reports if report.failed and not is_strict_xpass(report)), None)
+    if failed is not None:
+        crash = getattr(failed.longrepr, "reprcrash", None)
+        text = crash.message if crash is not None else failed.longreprtext
+        return TestOutcome("failed" if failed.when == "call" else "error", text.strip().partition("\n")[0] or None)
+    skipped = next((report for report in reports if report.skipped), None)
+    if skipped is None:
+        return TestOutcome()
+    if hasattr(skipped, "wasxfail"):
+        return TestOutcome("skipped", f"failed as expected: {skipped.wasxfail}".rstrip(": "), expected=True)
+    longrepr = skipped.longrepr
+    return TestOutcome("skipped", str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "") or None)
+
+
+@dataclass(slots=True, kw_only=True)
+class RanTest:
+    """The test of a case, and what pytest is to hear of it."""
+
+    item: pytest.Item
+    nodeid: str
+    reports: list[pytest.TestReport] = field(default_factory=list)
+    duration_s: float = 0.0
+
+    @property
+    def call_report(self) -> pytest.TestReport:
+        """The report of the call, or the last one if there was no call; no subtest's, which has a context."""
+        own = [report for report in self.reports if not hasattr(report, "context")]
+        return next((report for report in own if report.when == "call"), own[-1])
+
+    def fail(self, message: str, section: Section | str, *, regressed: bool = False) -> None:
+        """Turn the reports into a failure that states what happened.
+
+        Args:
+            message: What the short summary and JUnit show.
+            section: What the failure's section shows.
+            regressed: Whether its verdict alone fails it.
+        """
+        report = self.call_report
+        strict = is_strict_xpass(report)
+        report.longrepr = Sentence(message, section, report.location)
+        if regressed and (strict or hasattr(report, "wasxfail")):
+            if not hasattr(report, "wasxfail"):
+                mark = self.item.get_closest_marker("xfail")
+                report.wasxfail = str(mark.kwargs.get("reason", "")) if mark else ""
+            report.outcome = "skipped"
+            return
+        report.outcome = "failed"
+        if regressed:
+            setattr(report, REGRESSED, True)
+
+
+class Reports:
+    """Knows the test of every case, and reports what became of it the way pytest would have."""
+
+    def __init__(
+        self, config: pytest.Config, send: Callable[[RanTest], None], *, fail_on_incomparable: bool, hint: str = ""
+    ) -> None:
+        """Know no test yet.
+
+        Args:
+            config: pytest's configuration.
+            send: Hands the reports of a test to pytest.
+            fail_on_incomparable: Whether an incomparable case fails its test.
+            hint: What fresh interpreters lack, which may be the reason of a failure.
+        """
+        self._config = config
+        self._send = send
+        self._fail_on_incomparable = fail_on_incomparable
+        self._hint = hint
+        self._tests: dict[int, RanTest] = {}
+        self._heeded: pytest.Session | None = None
+
+    def add(self, index: int, item: pytest.Item) -> None:
+        """Take a test up."""
+        self._tests[index] = RanTest(item=item, nodeid=item.nodeid)
+
+    def index_of(self, item: pytest.Item) -> int | None:
+        """Find the case of a test that has not run yet."""
+        return next((index for index, test in self._tests.items() if test.item is item and not test.reports), None)
+
+    def take_first(self, index: int, reports: list[pytest.TestReport]) -> TestOutcome:
+        """Take the reports of start 1."""
+        test = self._tests[index]
+        test.reports = reports
+        test.duration_s = sum(report.duration for report in reports)
+        return outcome_of(reports)
+
+    def read_outcome(self, reports: Sequence[Mapping[str, Any]]) -> TestOutcome:
+        """Read what became of a test from the reports of a fresh interpreter."""
+        return outcome_of(self._rebuilt(reports))
+
+    def take_reports(
+        self, state: CaseState, reports: Sequence[Mapping[str, Any]], process: int, starts: int
+    ) -> TestOutcome:
+        """Take the reports of a later start: they stand for the case if its test did not pass there."""
+        test, rebuilt = self._tests[state.index], self._rebuilt(reports)
+        test.duration_s += sum(report.duration for report in rebuilt)
+        if all(report.passed or is_strict_xpass(report) for report in rebuilt):
+            return TestOutcome()
+        words = f"process start {process + 1} of {max(starts, process + 1)}"
+        words = f"{words}; {self._hint}" if self._hint else words
+        for report in rebuilt:
+            if not report.passed:
+                report.sections.append(("devperf", words))
+                if isinstance(report.longrepr, tuple):
+                    path, line, reason = report.longrepr
+                    report.longrepr = (path, line, f"{reason} ({words})")
+        test.reports = rebuilt
+        return outcome_of(rebuilt)
+
+    def _rebuilt(self, plain: Sequence[Mapping[str, Any]]) -> list[pytest.TestReport]:
+        """Make reports of what a fresh interpreter wrote; JSON made lists of tuples."""
+        reports = []
+        for data in plain:
+            report = self._config.hook.pytest_report_from_serializable(config=self._config, data=dict(data))
+            if isinstance(report.longrepr, list):
+                report.longrepr = tuple(report.longrepr)
+            report.location = tuple(report.location)
+            report.sections = [tuple(section) for section in report.sections]
+            report.user_properties = [tuple(pair) for pair in report.user_properties]
+            reports.append(report)
+        return reports
+
+    def add_app_case(self, host: CaseState, state: CaseState, report: CaseReport) -> TestOutcome:
+        """Take up a case that an app reported, with the reports that pytest would have made, had it been a test."""
+        tested = self._tests[host.index]
+        nodeid = f"{tested.item.nodeid}[{report.case}]"
+        test = RanTest(item=tested.item, nodeid=nodeid, reports=app_reports(tested, nodeid, report))
+        self._tests[state.index] = test
+        tested.item.session.testscollected += 1
+        return outcome_of(test.reports)
+
+    def conclude(self, state: CaseState) -> None:
+        """Turn a verdict into the outcome of its test, and report it."""
+        test = self._tests[state.index]
+        record = state.record
+        assert record is not None
+        verdict = record.comparison.verdict if record.comparison is not None else None
+        if state.problem is not None:
+            # pytest writes the id in front of the text.
+            prefix = f"{state.case.id}: "
+            test.fail(state.problem.what.removeprefix(prefix), str(state.problem).removeprefix(prefix))
+        elif state.passed and verdict == "regressed":
+            message = failure_text(record).partition("\n")[0]
+            test.fail(message, partial(failure_text, record), regressed=True)
+        elif state.passed and verdict == "incomparable" and self._fail_on_incomparable:
+            assert record.comparison is not None
+            message = f"incomparable: {record.comparison.reason or 'see the cautions'}"
+            test.fail(message, message)
+        report = test.call_report
+        report.duration = test.duration_s
+        report.devperf = msgspec.to_builtins(record)  # type: ignore[attr-defined] # reports keep what they are given
+        self._config.hook.pytest_devperf_recorded(config=self._config, record=record)
+        self._log(test)
+
+    def conclude_host(self, state: CaseState) -> None:
+        """Report a test that launched an app: the cases are the app's."""
+        self._log(self._tests[state.index])
+
+    def _log(self, test: RanTest) -> None:
+        item = test.item
+        item.ihook.pytest_runtest_logstart(nodeid=test.nodeid, location=item.location)
+        self._send(test)
+        item.ihook.pytest_runtest_logfinish(nodeid=test.nodeid, location=item.location)
+        if self._heeded is not None:
+            if self._heeded.shouldfail:
+                raise self._heeded.Failed(self._heeded.shouldfail)
+            if self._heeded.shouldstop:
+                raise self._heeded.Interrupted(self._heeded.shouldstop)
+
+    def heed(self, session: pytest.Session) -> None:
+        """Heed `-x` and `--maxfail` from now on: in start 1 pytest's own loop does, afterwards nobody else."""
+        self._heeded = session
+
+    @property
+    def failed(self) -> set[int]:
+        """Indices of the cases whose tests pytest itself explains as failures."""
+        return {index for index, test in self._tests.items() if any(report.failed for report in test.reports)}
+
+
+def app_reports(tested: RanTest, nodeid: str, report: CaseReport) -> list[pytest.TestReport]:
+    """Make the reports that pytest would have made, had an app's case been a test."""
+    path, line, domain = tested.item.location
+    location = (path, line, f"{domain}[{report.case}]")
+    reports = [
+        pytest.TestReport(
+            nodeid=nodeid,
+            location=location,
+            keywords=tested.reports[0].keywords,
+            outcome="passed",
+            longrepr=None,
+            when=when,
+        )
+        for when in ("setup", "call", "teardown")
+    ]
+    reason = report.reason or ""
+    if report.outcome == "failed":
+        reports[1].outcome = "failed"
+        reports[1].longrepr = Sentence(reason, reason, location)
+    elif report.outcome == "skipped":
+        reports[1].outcome = "skipped"
+        reports[1].longrepr = (str(tested.item.path), (line or 0) + 1, f"Skipped: {reason}")
+    return reports
+
+
+def status_of(report: pytest.TestReport) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
+    """Give a regression its own word; it counts as a failure."""
+    if getattr(report, REGRESSED, False) and report.failed:
+        return "failed", "F", ("REGRESSED", {"red": True})
+    return None

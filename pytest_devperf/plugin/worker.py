@@ -1,0 +1,243 @@
+"""A fresh interpreter: runs the wanted cases as one process start and writes down what it finds."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections.abc import Generator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_devperf.plugin.calls import CALLS, METERS, PROVIDERS, Calls, open_targets, run_protocol, usage_errors
+from pytest_devperf.session.devices.our_targets import TargetOptions
+from pytest_devperf.session.launch.handover import Handover, Turns, WantedCase, parse_handover
+from pytest_devperf.session.starts.bench import Tools
+from pytest_devperf.session.starts.device import HOST
+from pytest_devperf.session.starts.meter import Meter
+from pytest_devperf.session.starts.orders import LaterOrders
+from pytest_devperf.session.starts.prefixes import prefixes_of
+from pytest_devperf.session.starts.start import CaseStart
+
+if TYPE_CHECKING:
+    from pytest_devperf.session.launch.turn_client import TurnClient
+
+NEUTRAL: dict[str, Any] = {
+    # What the parent writes, it writes alone. `log_file=None` would fall back to the ini key.
+    "xmlpath": None,
+    "log_file": "",
+    "htmlpath": None,
+    "report_log": None,
+    "json_report": False,
+    "allure_report_dir": None,
+    "no_cov": True,
+    "pastebin": None,
+    "durations": None,
+    # What the parent selects, it selects alone.
+    "lf": False,
+    "failedfirst": False,
+    "newfirst": False,
+    "stepwise": False,
+    "stepwise_skip": False,
+    "stepwise_reset": False,
+    "cacheclear": False,
+    "maxfail": 0,
+    # Nobody sits at this terminal.
+    "usepdb": False,
+    "trace": False,
+    "setupshow": False,
+    # One process, this one.
+    "numprocesses": None,
+    "dist": "no",
+    "tx": [],
+    # Verdicts and records are the parent's.
+    "devperf": True,
+    "devperf_save": None,
+    "devperf_append": None,
+    "devperf_compare": None,
+    "devperf_json": None,
+    "devperf_aa": None,
+    "devperf_against": None,
+}
+"""Parsed options and the values that make them harmless here; only those that exist are set."""
+
+
+def begin(early_config: pytest.Config, path: str) -> None:
+    """Take this process for a fresh interpreter of a session, and do what it is told in a file."""
+    with usage_errors(), open(path, "rb") as file:  # noqa: PTH123 - as short
+        handover = parse_handover(file.read())
+    neutralise(early_config.known_args_namespace, handover)
+    early_config.pluginmanager.register(Worker(handover), "devperf-worker")
+
+
+def neutralise(option: Any, handover: Handover) -> None:  # noqa: ANN401 - pytest's namespace
+    """Take away from the parsed options what would harm the parent's files or choose other cases."""
+    for name, value in NEUTRAL.items():
+        if hasattr(option, name):
+            setattr(option, name, value)
+    option.basetemp = handover.basetemp
+    if handover.randomly_seed is not None and hasattr(option, "randomly_seed"):
+        # Without it every start would draw other random numbers, that is another workload.
+        option.randomly_seed = handover.randomly_seed
+
+
+def follow_parent(parent_pid: int) -> None:
+    """End with the parent, even where it is killed: an orphan would disturb every later measurement."""
+    if sys.platform == "linux":
+        import ctypes
+        import signal
+
+        set_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+    if os.getppid() != parent_pid:
+        os._exit(1)
+
+
+class Worker:
+    """The hooks of a fresh interpreter."""
+
+    def __init__(self, handover: Handover) -> None:
+        self._handover = handover
+        self._wanted = {(wanted.path, wanted.nodeid, wanted.nth): wanted for wanted in handover.wanted}
+        self._folders = {path for wanted in handover.wanted for path in _lineage(wanted.path)}
+        self._meter: Meter | None = None
+        follow_parent(handover.parent_pid)
+        self._turns = _turn_client(handover.turns) if handover.turns is not None else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> None:
+        """Neutralise the options again: conftests have brought more of them since."""
+        neutralise(config.option, self._handover)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Make this machine known, and hand cases their meters."""
+        told = self._handover.surroundings
+        options = TargetOptions(identity=told.identity, affinity=told.affinity)
+        self._targets = open_targets(config, HOST, options)
+        config.stash[METERS], config.stash[PROVIDERS] = self, told.providers
+        config.pluginmanager.register(Calls(self), CALLS)
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave files alone that hold nothing wanted."""
+        return None if str(collection_path) in self._folders else True
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
+        """Shuffle before pytest groups by fixture, cut to the wanted cases after."""
+        chosen = self._chosen = self._choose(items)
+        shuffle(items, self._handover.shuffle_seed)
+        yield
+        items[:] = dict.fromkeys(item for item in items if id(item) in chosen)
+        if self._turns is not None:
+            # Both sides of a pair run their cases in one order.
+            order = {wanted.index: place for place, wanted in enumerate(self._handover.wanted)}
+            items.sort(key=lambda item: order[chosen[id(item)].index])
+        self._write_absent()
+
+    def _choose(self, items: Sequence[pytest.Item]) -> dict[int, WantedCase]:
+        """Find the wanted cases among the tests, by the identity of their items."""
+        count: dict[tuple[str, str], int] = {}
+        chosen: dict[int, WantedCase] = {}
+        for item in items:
+            key = (str(item.path), item.nodeid)
+            nth = count[key] = count.get(key, -1) + 1
+            wanted = self._wanted.get((*key, nth))
+            if wanted is not None:
+                chosen[id(item)] = wanted
+        return chosen
+
+    def _write_absent(self) -> None:
+        present = {wanted.index for wanted in self._chosen.values()}
+        for wanted in self._handover.wanted:
+            if wanted.index not in present:
+                self._write({"kind": "absent", "index": wanted.index})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        """Run a case once and write down what came of it."""
+        wanted = self._chosen[id(item)]
+        if self._turns is not None:
+            self._turns.wait("case", wanted.index)
+        self._write({"kind": "start", "index": wanted.index})
+        self._meter = meter = self._make_meter(item.config, wanted)
+        reports, subtests = run_protocol(item, nextitem)
+        self._meter = None
+        self._finish(item.config, wanted, meter.bench.start, [*subtests, *reports])
+        return True
+
+    def _make_meter(self, config: pytest.Config, wanted: WantedCase) -> Meter:
+        told, case = self._handover, wanted.case
+        tools = Tools(
+            clock=self._targets.clock,
+            prefixes=prefixes_of(config.rootpath, Path(config.invocation_params.dir), told.basetemp),
+            use_anchor=told.surroundings.use_anchor and self._turns is None,
+            on_round=lambda _: self._after_round(wanted),
+        )
+        orders = LaterOrders(case.id, told.process, told.role, wanted.start_plans)
+        return Meter(case, orders, self._targets.chooser(case), tools)
+
+    def _after_round(self, wanted: WantedCase) -> None:
+        if self._turns is not None:
+            self._turns.wait("round", wanted.index)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Let the other side of a pair go on."""
+        if self._turns is not None:
+            self._turns.leave(_modules_below(session.config.rootpath, self._folders))
+
+    def meter(self, item: pytest.Item) -> Meter | None:  # noqa: ARG002 - the parent's twin needs the item
+        """Hand the running case its meter."""
+        return self._meter
+
+    def _finish(
+        self, config: pytest.Config, wanted: WantedCase, start: CaseStart, reports: Sequence[pytest.TestReport]
+    ) -> None:
+        plain = [config.hook.pytest_report_to_serializable(config=config, report=report) for report in reports]
+        self._write({"kind": "finish", "index": wanted.index, "start": asdict(start), "reports": plain})
+
+    def _write(self, event: dict[str, Any]) -> None:
+        with Path(self._handover.output).open("a", encoding="ascii") as file:
+            file.write(json.dumps(event, default=repr) + "\n")
+
+
+def _turn_client(told: Turns) -> TurnClient:
+    from pytest_devperf.session.launch.turn_client import TurnClient
+
+    return TurnClient(told)
+
+
+def shuffle(items: list[pytest.Item], seed: int) -> None:
+    """Shuffle files, then the cases within each file."""
+    draw = random.Random(seed)  # noqa: S311 - an order, not a secret
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(str(item.path), []).append(item)
+    order = list(files.values())
+    draw.shuffle(order)
+    for members in order:
+        draw.shuffle(members)
+    items[:] = [item for members in order for item in members]
+
+
+def _modules_below(folder: Path, tests: set[str]) -> list[str]:
+    """Name the modules that were imported from a folder: neither test files nor conftests, nothing installed."""
+    found = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or file in tests or name.rpartition(".")[2] == "conftest":
+            continue
+        path = Path(file)
+        if folder in path.parents and "site-packages" not in path.parts:
+            found.add(name)
+    return sorted(found)
+
+
+def _lineage(path: str) -> Sequence[str]:
+    """A file and every folder above it."""
+    file = Path(path)
+    return [str(file), *(str(folder) for folder in file.parents)]

@@ -1,0 +1,207 @@
+"""Several phones at once: with pytest-xdist every worker measures on a phone of its own.
+
+A worker is a whole session on its phone, verdicts included. The controller chooses the phones, hears of the
+workers' reports as pytest-xdist carries them, and keeps and sums up what all of them found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import pytest
+
+from pytest_devperf.errors import UsageError
+from pytest_devperf.plugin.calls import usage_errors
+from pytest_devperf.plugin.collection import CollectionWatch
+from pytest_devperf.plugin.reports import RanTest
+from pytest_devperf.plugin.session import Here, send_to_pytest
+from pytest_devperf.plugin.terminal import Screen
+from pytest_devperf.record.codec import settings_of
+from pytest_devperf.report.header import settings_line
+from pytest_devperf.report.report import Report
+from pytest_devperf.session.devices.cooler import bounds_words
+from pytest_devperf.session.devices.describe import run_before
+from pytest_devperf.session.devices.phones import Phone, find_phones
+from pytest_devperf.session.kept.sent import Sent, lost_worker, receive_case, send_case
+from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.session.readiness import refuse_other_pin
+from pytest_devperf.session.session import Session
+from pytest_devperf.targets.device import Device
+
+TARGET, UNIT, SEED, OUTPUT = "devperf_target", "devperf_unit", "devperf_seed", "devperf"
+"""Keys of what the controller tells a worker, and of what it gets back."""
+
+
+class Controller:
+    """The hooks of the process that hands the cases out, and what becomes of their results there."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self._config = config
+        self._settings = settings
+        self._free: list[Phone] | None = None
+        self._taken: dict[str, Phone] = {}
+        self._lost: list[str] = []
+        self._session: Session | None = None
+        self._watch: CollectionWatch | None = None
+
+    @cached_property
+    def phones(self) -> list[Phone]:
+        """One phone per worker, in the order in which adb lists them.
+
+        Raises:
+            DevperfError: There are fewer phones than workers, or one cannot be used.
+        """
+        from xdist.workermanage import parse_tx_spec_config
+
+        phones = list(find_phones(self._settings, len(parse_tx_spec_config(self._config))))
+        if (
+            len({phone.device.fingerprint for phone in phones}) < len(phones)
+            and self._config.getvalue("dist") == "each"
+        ):
+            raise UsageError(
+                "two of the phones count as one device, and --dist=each would measure every case twice on it: "
+                "leave --devperf-identity=model out"
+            )
+        return phones
+
+    def devices(self) -> list[Device]:
+        """Give the devices of all workers."""
+        return [phone.device for phone in self.phones]
+
+    def take_part(self, session: Session, watch: CollectionWatch) -> None:
+        """Know the session that sums up what the workers found."""
+        self._session, self._watch = session, watch
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Choose the phones, read the baselines and see that results can be kept, before a worker starts."""
+        assert self._session is not None
+        with usage_errors():
+            self._session.baselines.read()
+            self._session.results.check()
+            refuse_other_pin(self._settings, self._session.plan, self._session.baselines, self.devices())
+            self._free = list(self.phones)
+
+    def header(self, session: Session, screen: Screen, *, looks_only: bool) -> list[str]:  # noqa: ARG002 - as here
+        """Name the phones, and say how they are measured."""
+        runs = tuple(run_before(phone.device, None, session.plan) for phone in self.phones)
+        warnings = dict.fromkeys(phone.warning for phone in self.phones if phone.warning is not None)
+        header = screen.header(Report(runs=runs, messages=tuple(warnings)))
+        plan = f"devperf plan: {settings_line(settings_of(session.plan))}"
+        return [*header, plan, f"devperf waits: {bounds_words(session.plan)}"]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - pytest-xdist's own type
+        """Give a worker its phone; one that takes a crashed worker's place gets that one's."""
+        assert self._free, "every worker has a phone"
+        assert self._session is not None
+        phone = self._free.pop(0)
+        self._taken[node.gateway.id] = phone
+        node.workerinput.update({TARGET: phone.spec, UNIT: phone.unit, SEED: self._session.plan.seed})
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:  # noqa: ANN401 - pytest-xdist's own type
+        """Take what a worker found; if it died its phone is free again."""
+        phone = self._taken.pop(node.gateway.id, None)
+        output = getattr(node, "workeroutput", None) or {}
+        if phone is not None:
+            assert self._free is not None
+            self._free.append(phone)
+        if OUTPUT in output:
+            self._take(msgspec.msgpack.decode(output[OUTPUT], type=Sent))
+        elif error and phone is not None:
+            self._lost.append(phone.device.name)
+
+    def _take(self, sent: Sent) -> None:
+        session, watch = self._session, self._watch
+        assert session is not None
+        assert watch is not None
+        watch.ids = {*(watch.ids or ()), *sent.collected}
+        watch.deselected = max(watch.deselected, sent.deselected)
+        for note in sent.notes:
+            session.targets.note(note)
+        session.targets.remarks += sent.remarks
+        for case in sent.cases:
+            receive_case(case, sent.device, session.states, session.plan, session.baselines.of)
+
+    def close(self, session: Session, watch: CollectionWatch) -> int:
+        """End the session after all workers: what is kept, and what fails the run."""
+        for name in self._lost:
+            # Its cases are gone with it: a run without them would be a worse baseline than the old one.
+            device = self.phones[0].device
+            receive_case(lost_worker(name), device, session.states, session.plan, session.baselines.of)
+        return session.close(watch.collected())
+
+
+class Worker(Here):
+    """Sends the results of a session on one of several phones to the controller."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def close(self, session: Session, watch: CollectionWatch) -> int:
+        """Let go of the phone, and send what was found."""
+        device = session.targets.session_target().device
+        session.targets.release()
+        sent = Sent(
+            device=device,
+            cases=[send_case(state) for state in session.states if state.outcome is not None],
+            collected=sorted(watch.ids or ()),
+            deselected=watch.deselected,
+            notes=session.targets.notes,
+            remarks=session.targets.remarks,
+        )
+        self._config.workeroutput[OUTPUT] = msgspec.msgpack.encode(sent)  # type: ignore[attr-defined] # pytest-xdist's
+        return 0
+
+
+def send_to_controller(test: RanTest) -> None:
+    """Hand the reports of a test to the controller, whenever its verdict is reached."""
+    config = test.item.config
+    interactor = next(each for each in config.pluginmanager.get_plugins() if hasattr(each, "item_index"))
+    before = interactor.item_index
+    # pytest-xdist takes every report for one of the test that runs just now.
+    interactor.item_index = test.item.session.items.index(test.item)
+    try:
+        if test.nodeid == test.item.nodeid:
+            send_to_pytest(test)
+        else:
+            _send_app_case(test, config, interactor)
+    finally:
+        interactor.item_index = before
+
+
+def _send_app_case(test: RanTest, config: pytest.Config, interactor: Any) -> None:  # noqa: ANN401 - pytest-xdist's
+    """Send reports of an app's case: pytest-xdist's own way demands the id of a test."""
+    for report in test.reports:
+        data = config.hook.pytest_report_to_serializable(config=config, report=report)
+        data |= {
+            "item_index": interactor.item_index,
+            "worker_id": interactor.workerid,
+            "testrun_uid": interactor.testrunuid,
+        }
+        interactor.sendevent("testreport", data=data)
+
+
+def for_worker(settings: Settings, workerinput: dict[str, Any]) -> Settings:
+    """Give a worker's settings its phone and the session's seed."""
+    plan = {**settings.plan_cli, "seed": workerinput[SEED]}
+    return replace(settings, target=workerinput[TARGET], plan_cli=plan)
+
+
+def check(settings: Settings) -> None:
+    """See that a session spread over workers measures on phones alone.
+
+    Raises:
+        UsageError: It would measure on this machine, or repeat or pair runs.
+    """
+    if settings.target.partition(":")[0] not in {"android", "sim"}:
+        raise UsageError(
+            "pytest-xdist runs tests in parallel on this machine, and cases that run in parallel disturb each other: "
+            "measure without -n, or with -n0; with --devperf-target=android every worker measures on its own phone"
+        )
+    if settings.aa is not None or settings.against is not None:
+        raise UsageError("--devperf-aa and --devperf-against measure on one device: leave -n out")

@@ -1,0 +1,35 @@
+"""Cases that an app reported: each becomes a case of the session, with start 1 in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from pytest_devperf.case.case import Case
+from pytest_devperf.session.case_state import AppCase, CaseState, TestAddress
+from pytest_devperf.session.edge import Reporter
+from pytest_devperf.session.starts.app import AppLaunch, start_of
+
+TakeUp = Callable[[Case, TestAddress], CaseState]
+"""Takes a case up in the session."""
+
+
+def take_up_app_cases(host: CaseState, launch: AppLaunch, take_up: TakeUp, reporter: Reporter) -> Iterator[CaseState]:
+    """Take up the cases that an app reported in start 1.
+
+    Args:
+        host: The test that launched the app.
+        launch: What the app reported.
+        take_up: Takes a case up.
+        reporter: Reports them as tests of their own.
+    """
+    (around,) = host.starts
+    names = tuple(report.case for report in launch.reports)
+    for report in launch.reports:
+        case = replace(host.case, id=f"{host.case.id}[{report.case}]")
+        state = take_up(case, host.address)
+        state.target = host.target
+        state.app = AppCase(host=host.index, name=report.case, app=launch.app, siblings=names, facts=around.facts)
+        state.starts.append(start_of(report, launch.app, around, process=0, rounds=case.plan.rounds))
+        state.outcome = reporter.add_app_case(host, state, report)
+        yield state

@@ -1,0 +1,216 @@
+"""From what the process starts gave to the record that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_devperf import stats
+from pytest_devperf.case.digest import Digest
+from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
+from pytest_devperf.measure.round import Round, StartResult
+from pytest_devperf.metric import LATENCY, Metric, time_metric
+from pytest_devperf.record.caution import RunFacts, own_cautions
+from pytest_devperf.record.measurement import (
+    scalar_measurement,
+    series,
+    stable_of,
+    time_measurement,
+    with_confirmation,
+)
+from pytest_devperf.record.record import DeviceRecord, Measurement, Record, SkippedMethod, WorkloadRecord
+from pytest_devperf.sensor.summary import chain_looks, summarise
+from pytest_devperf.session.case_state import CaseState, TestOutcome
+from pytest_devperf.session.starts.device import is_this_machine, rest_s
+from pytest_devperf.session.starts.start import CaseStart, ScalarValues
+
+if TYPE_CHECKING:
+    from pytest_devperf.targets.device import Device
+
+STREAM_SERIES = frozenset({"first_item", "per_item"})
+"""Series of `devperf.stream` that are metrics by their own names."""
+
+
+def record_of(
+    state: CaseState,
+    starts: Sequence[CaseStart],
+    *,
+    again: Sequence[CaseStart] = (),
+    processes: int,
+    busy_cpu_percent: float,
+) -> Record:
+    """Put a case's process starts together into its record.
+
+    Args:
+        state: The case.
+        starts: What the starts of its first look gave.
+        again: What the starts of further looks gave.
+        processes: Process starts planned for its rounds.
+        busy_cpu_percent: CPU use before the run above which the host is busy.
+
+    Raises:
+        CaseError: The starts contradict one another.
+    """
+    first = starts[0] if starts else None
+    outcome = _outcome(state)
+    record = Record(
+        id=state.case.id,
+        path=state.case.path,
+        test=state.case.test,
+        suite=state.case.suite,
+        sweep=state.case.sweep,
+        outcome=outcome.outcome,
+        reason=outcome.reason,
+        workload=_workload(first, state.unseeded),
+    )
+    if first is None or not outcome.passed:
+        return record
+    metrics = measurements_of(starts, again)
+    main = next((metric for metric in metrics if metric.main), None)
+    context = summarise(
+        chain_looks(start.looks for start in starts),
+        _rounds(starts),
+        prerun=next((start.prerun for start in starts if start.prerun is not None), None),
+    )
+    plan = state.case.plan
+    record = msgspec.structs.replace(
+        record,
+        run_context=replace(context, env={**context.env, **first.env}),
+        metrics=metrics,
+        skipped_methods=tuple(
+            SkippedMethod(method=method, reason=why) for method, why in first.skipped_methods.items()
+        ),
+        iterations=len(main.samples_ns[0]) if main is not None and main.samples_ns else None,
+        processes=processes,
+        stable=stable_of(main, plan, rest_s=rest_s(plan, state.target)) if main else None,
+    )
+    return _with_cautions(state, starts, record, busy_cpu_percent)
+
+
+def _outcome(state: CaseState) -> TestOutcome:
+    """Give the outcome of a case before any verdict."""
+    if state.problem is not None:
+        return TestOutcome("failed", state.problem.what.partition("\n")[0])
+    outcome = state.outcome or TestOutcome()
+    if outcome.passed and not state.measured and state.baseline is None:
+        return TestOutcome("skipped", "the test uses the devperf fixture but measures nothing")
+    return outcome
+
+
+def _workload(first: CaseStart | None, unseeded: Collection[str] = ()) -> WorkloadRecord:
+    if first is None:
+        return WorkloadRecord(fingerprint="", kind="none")
+    work: dict[str, object] = {"works": first.works, "facts": first.facts}
+    if unseeded:
+        # What differs from start to start differs from run to run: only the rest can be the same work.
+        same = {name: digest for name, digest in first.digests.items() if name not in unseeded}
+        work = {"ways": first.ways, "facts": first.facts, "same": same, "unseeded": sorted(unseeded)}
+    return WorkloadRecord(
+        fingerprint=Digest().of(work).hex()[:FINGERPRINT_DIGITS],
+        kind=first.kind or "none",
+        inputs=first.inputs,
+        facts=first.facts,
+        model_sha256=first.model_sha256,
+    )
+
+
+def measurements_of(starts: Sequence[CaseStart], confirming: Sequence[CaseStart] = ()) -> tuple[Measurement, ...]:
+    """Every metric in the order in which the test measured it; the first time is the main one."""
+    timed = _by_metric(starts)
+    confirmed = _by_metric(confirming)
+    measurements = []
+    for place, (name, (metric, start_results)) in enumerate(timed.items()):
+        measurement = time_measurement(metric, start_results, main=place == 0)
+        if confirming:
+            measurement = with_confirmation(measurement, confirmed.get(name, (metric, []))[1])
+        measurements.append(measurement)
+    return (*measurements, *_scalar_measurements(starts, confirming))
+
+
+def _by_metric(starts: Sequence[CaseStart]) -> dict[str, tuple[Metric, list[StartResult]]]:
+    """Group results by metric; further series of the same rounds become metrics of their own."""
+    found: dict[str, tuple[Metric, list[StartResult]]] = {}
+    for start in starts:
+        for timed in start.timed:
+            found.setdefault(timed.metric.name, (timed.metric, []))[1].append(timed.start_result)
+    for name, (_, start_results) in list(found.items()):
+        also = dict.fromkeys(
+            key for start_result in start_results for taken in start_result.rounds for key in taken.also
+        )
+        for key in also:
+            own = key if key in STREAM_SERIES and name == LATENCY else f"{name}.{key}"
+            found[own] = (time_metric(own), list(series(start_results, key)))
+    return found
+
+
+def _scalar_measurements(starts: Sequence[CaseStart], confirming: Sequence[CaseStart]) -> list[Measurement]:
+    found: dict[str, list[tuple[int, ScalarValues]]] = {}
+    for start in starts:
+        for each in start.scalars:
+            found.setdefault(each.metric.name, []).append((start.process, each))
+    measurements = []
+    for name, rows in found.items():
+        baselines = [each.baseline for _, each in rows if each.baseline is not None]
+        measurement = scalar_measurement(
+            rows[0][1].metric,
+            [each.values for _, each in rows],
+            [process for process, _ in rows],
+            baseline=stats.median(baselines) if baselines else None,
+        )
+        again = [
+            (start.process, each.values) for start in confirming for each in start.scalars if each.metric.name == name
+        ]
+        if again:
+            measurement = with_confirmation(
+                measurement, [values for _, values in again], [process for process, _ in again]
+            )
+        measurements.append(measurement)
+    return measurements
+
+
+def _rounds(starts: Sequence[CaseStart]) -> list[Round]:
+    return [taken for start in starts for timed in start.timed for taken in timed.start_result.rounds]
+
+
+def _with_cautions(state: CaseState, starts: Sequence[CaseStart], record: Record, busy_cpu_percent: float) -> Record:
+    first = starts[0]
+    main = next((metric for metric in record.metrics if metric.main), None)
+    facts = RunFacts(
+        kind=first.device.kind if first.device else "host",
+        rounds=_rounds(starts),
+        instrumented=next((start.instrumented for start in starts if start.instrumented and start.timed), None),
+        processes=record.processes if main else None,
+        rounds_run=len(main.process) if main else None,
+        rounds_planned=main.planned_rounds if main else None,
+        ended_early=main is not None and main.stop in {"early-pass", "converged"},
+        emulator=bool(getattr(state.target, "emulator", False)),
+        debug_build=bool(getattr(state.target, "debuggable", False)),
+        quality=record.stable.quality if record.stable else None,
+        unseeded=tuple(sorted(name.rpartition(": ")[2] for name in state.unseeded)),
+        timed_whole=first.timed_whole,
+        uncounted_children=any(start.unseen_children for start in starts),
+        shared_process=first.role == "all"
+        and state.target is not None
+        and is_this_machine(state.target)  # elsewhere every start has a process of its own
+        and any(each.metric.kind in {"start", "memory"} for each in first.scalars),
+    )
+    notes = own_cautions(record.run_context, facts, busy_cpu_percent=busy_cpu_percent)
+    return msgspec.structs.replace(record, cautions=tuple(notes), caution_notes=notes)
+
+
+def device_record(device: Device) -> DeviceRecord:
+    """A device as it is stored."""
+    return DeviceRecord(
+        fingerprint=device.fingerprint,
+        kind=device.kind,
+        manufacturer=device.manufacturer,
+        model=device.model,
+        soc=device.soc,
+        cores=device.cores,
+        memory_gib=device.memory_gib,
+        abi=device.abi,
+        unit=device.unit,
+    )

@@ -1,0 +1,1 @@
+"""The devices of a session: which there are, and whether they are ready."""

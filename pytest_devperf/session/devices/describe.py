@@ -1,0 +1,57 @@
+"""What is said about the devices of a session before it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_devperf.case.plan import Plan
+from pytest_devperf.record.codec import settings_of
+from pytest_devperf.record.record import Run
+from pytest_devperf.report.report import Report
+from pytest_devperf.sensor.summary import summarise
+from pytest_devperf.session.assemble import device_record
+from pytest_devperf.session.devices.targets import AUTO, Pinning, SessionTargets
+from pytest_devperf.session.starts.device import is_this_machine
+
+if TYPE_CHECKING:
+    from pytest_devperf.sensor.context import Context
+    from pytest_devperf.targets.device import Device
+    from pytest_devperf.targets.protocol import Target
+
+
+def describe_devices(targets: SessionTargets, spec: str, plan: Plan, *, ready: bool) -> Report:
+    """Describe the devices of a session, their state, and how they are measured.
+
+    Args:
+        targets: The session's devices.
+        spec: The target that was asked for.
+        plan: The plan of a case whose marker says nothing.
+        ready: Whether the session's device may be changed for measuring.
+    """
+    target = targets.session_target()
+    seen = [(target, target.look() if ready else _glance(target))]
+    phone = targets.phone() if ready and spec == AUTO else None
+    if phone is not None:
+        # It is opened with the first case that runs on it: a session of Python calls leaves it alone.
+        seen.append((phone, _glance(phone)))
+    targets.note_state(target)
+    runs = tuple(run_before(each.device, context, plan) for each, context in seen)
+    return Report(runs=runs, messages=tuple(targets.notes))
+
+
+def run_before(device: Device, seen: Context | None, plan: Plan) -> Run:
+    """Make the run of a device that has no cases yet, for the lines above a session."""
+    return Run(
+        taken_at="",
+        devperf_version="",
+        device=device_record(device),
+        settings=settings_of(plan),
+        run_context=summarise([seen] if seen is not None else [], prerun=None),
+    )
+
+
+def _glance(target: Target) -> Context | None:
+    """Read the sensors of a device that is not, or not yet, to be changed for measuring."""
+    if isinstance(target, Pinning):
+        return target.glance()
+    return target.look() if is_this_machine(target) else None

@@ -1,0 +1,139 @@
+"""The targets that come with the plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_devperf.session.devices.sensors import with_sensors
+from pytest_devperf.session.devices.targets import AUTO, SIM, SessionTargets
+from pytest_devperf.session.starts.device import HOST
+
+if TYPE_CHECKING:
+    from pytest_devperf.sensor.context import Context
+    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.protocol import Target
+
+ANDROID = "android"
+IOS = "ios"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetOptions:
+    """What a session asks of its devices."""
+
+    identity: str | None = None
+    pin_clocks: str = "auto"
+    affinity: str | None = None
+    runner: str | None = None
+    runtime_library: str | None = None
+
+
+def open_target(spec: str, targets: SessionTargets, options: TargetOptions) -> Target | None:
+    """Open the target that a spec means; None if it is not one of ours.
+
+    Raises:
+        DevperfError: The phone is not there, cannot be used, or there are several.
+    """
+    kind = spec.partition(":")[0]
+    if kind == HOST:
+        return _open_host(targets, options)
+    if kind == SIM:
+        return _simulated(targets, options)
+    if kind == ANDROID:
+        return _android(spec, targets, options)
+    if kind == IOS:
+        from pytest_devperf.targets.ios.phone import open_iphone
+
+        return open_iphone(spec, clock=targets.clock, identity=options.identity or "unit")
+    return _attached(targets, options) if kind == AUTO else None
+
+
+def _open_host(targets: SessionTargets, options: TargetOptions) -> Target:
+    """Open this machine, with the sensors that plugins add."""
+    from pytest_devperf.targets.host.identity import read_device
+    from pytest_devperf.targets.host.target import HostTarget
+
+    target = HostTarget(device=read_device(options.identity or "model"), clock=targets.clock, look=targets.look)
+    added = [sensors for sensors in targets.services.sensors(target) if sensors]
+    cpus = options.affinity
+    if cpus is not None:
+        from pytest_devperf.targets.host.affinity import hold_to_cpus
+
+        targets.at_end(hold_to_cpus(cpus))
+    if not added and cpus is None:
+        return target
+
+    def look() -> Context:
+        seen = targets.look()
+        if cpus is not None:
+            seen = replace(seen, env={**seen.env, "affinity": cpus})
+        return with_sensors(seen, added)
+
+    return HostTarget(device=target.device, clock=targets.clock, look=look)
+
+
+def _of_phone(targets: SessionTargets, options: TargetOptions) -> Mapping[str, Any]:
+    return {
+        "clock": targets.clock,
+        "identity": options.identity or "unit",
+        "pin_clocks": options.pin_clocks,
+        "affinity": options.affinity,
+        "runner": Path(options.runner) if options.runner else None,
+        "library": Path(options.runtime_library) if options.runtime_library else None,
+    }
+
+
+def _simulated(targets: SessionTargets, options: TargetOptions) -> AndroidTarget | None:
+    from pytest_devperf.targets.android.adb import choose, list_attached, make_client
+    from pytest_devperf.targets.android.phone import AndroidTarget
+
+    phone = targets.simulated
+    if phone is None:
+        return None
+    choose(list_attached(make_client(phone.server_port)), phone.serial)  # refuses one that may not be used
+    return AndroidTarget(serial=phone.serial, server_port=phone.server_port, **_of_phone(targets, options))
+
+
+def _android(spec: str, targets: SessionTargets, options: TargetOptions) -> AndroidTarget | None:
+    from pytest_devperf.targets.android.open import open_target as open_android
+
+    target = _shared(targets, open_android(spec, **_of_phone(targets, options)))
+    if target is not None and not target.gear.runs_models():
+        targets.note(_not_set_up(target, "model cases are skipped"))
+    return target
+
+
+def _attached(targets: SessionTargets, options: TargetOptions) -> AndroidTarget | None:
+    """Open the phone that `auto` uses: attached, real and set up; without it the header says where cases go instead."""
+    from pytest_devperf.targets.android.open import NoUsablePhone
+    from pytest_devperf.targets.android.open import open_target as open_android
+
+    try:
+        target = _shared(targets, open_android(AUTO, **_of_phone(targets, options)))
+    except NoUsablePhone as obstacle:
+        targets.note(f"model and command cases run on this machine: {obstacle}")
+        return None
+    if target is not None and not target.gear.runs_models():
+        targets.note(_not_set_up(target, "model and command cases run on this machine"))
+        return None
+    return target
+
+
+def _shared(targets: SessionTargets, target: AndroidTarget | None) -> AndroidTarget | None:
+    """Take the target of a phone that the session uses already, under whichever name: a phone is claimed once."""
+    if target is None:
+        return None
+    from pytest_devperf.targets.android.phone import AndroidTarget
+
+    known = (each for each in targets.opened if isinstance(each, AndroidTarget))
+    return next((each for each in known if each.link.serial == target.link.serial), target)
+
+
+def _not_set_up(target: AndroidTarget, consequence: str) -> str:
+    return (
+        f"{target.device.name} is attached but not set up, so {consequence}: "
+        "run devperf setup-android --library FILE (or --aar FILE) once"
+    )

@@ -1,0 +1,242 @@
+"""Where cases of a session run: the clock, the targets, and which of them a workload goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from pytest_devperf.case.workload import Call, Workload
+from pytest_devperf.errors import DevperfError, UsageError
+from pytest_devperf.session.starts.device import HOST, is_this_machine
+from pytest_devperf.targets.protocol import IdleWatching
+
+if TYPE_CHECKING:
+    from pytest_devperf.case.case import Case
+    from pytest_devperf.sensor.added import Sensor
+    from pytest_devperf.sensor.context import Context
+    from pytest_devperf.sensor.machine import Machine
+    from pytest_devperf.simphone import SimPhone
+    from pytest_devperf.targets.protocol import Clock, Target
+
+AUTO = "auto"
+SIM = "sim"
+
+
+class TargetServices(Protocol):
+    """What other plugins and the targets that come with this one answer."""
+
+    def clock(self) -> Clock | None:
+        """Answer the clock that everything in this process waits and times by; None: the system's."""
+        ...
+
+    def make_target(self, spec: str) -> Target | None:
+        """Answer the target that a spec means."""
+        ...
+
+    def sensors(self, target: Target) -> Sequence[Mapping[str, Sensor]]:
+        """Answer further sensors of this machine."""
+        ...
+
+    def prepare_simulated(self, phone: SimPhone) -> None:
+        """Prepare a simulated phone that was just switched on."""
+        ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A target that changes something and undoes it."""
+
+    def close(self) -> None:
+        """Undo it."""
+        ...
+
+
+@runtime_checkable
+class Noticing(Protocol):
+    """A target whose state the user has to know about."""
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """What was found on it and undone, and what it does not do although that was asked for."""
+        ...
+
+    @property
+    def farewell(self) -> str | None:
+        """What stays on it once it is closed."""
+        ...
+
+
+@runtime_checkable
+class Pinning(Protocol):
+    """A target that can hold its clocks, and be looked at before it does."""
+
+    def pin_as_baseline(self, *, pinned: bool | None) -> None:
+        """Hold the clocks iff a baseline had them held, where that was left to us."""
+        ...
+
+    def glance(self) -> Context:
+        """Read the sensors without changing anything on it."""
+        ...
+
+
+class SessionTargets:
+    """The clock and the targets of a session; a target is opened when it is first asked for."""
+
+    def __init__(self, spec: str, services: TargetServices, *, unit: int = 1) -> None:
+        """Open nothing yet.
+
+        Args:
+            spec: The target that was asked for.
+            services: Who answers clocks, targets and sensors.
+            unit: Which unit of a simulated phone this is.
+        """
+        self._spec = spec
+        self.services = services
+        self._unit = unit
+        self._machine: Machine | None = None
+        self._targets: dict[str, Target] = {}
+        self._ends = ExitStack()
+        self._closing: list[Closing] = []
+        self.notes: list[str] = []
+        """What the session's header and last line say of its targets: a phone that is not set up, leftovers undone."""
+        self.remarks: list[str] = []
+        """What is said of them above the last line."""
+
+    @cached_property
+    def clock(self) -> Clock:
+        """What everything in this process waits and times by; with a simulated phone, waiting costs no time."""
+        from pytest_devperf.targets.clock import SystemClock
+
+        answer = self.services.clock()
+        if answer is not None:
+            return answer
+        return SystemClock() if self.simulated is None else self.simulated.clock
+
+    @cached_property
+    def simulated(self) -> SimPhone | None:
+        """The simulated phone of this session, switched on; None where none was asked for.
+
+        Raises:
+            DevperfError: There is no such personality or mishap, or no adb.
+        """
+        if self._spec.partition(":")[0] != SIM:
+            return None
+        from pytest_devperf.simphone import parse_spec, simulated_phone
+
+        personality, mishap = parse_spec(self._spec)
+        phone = self._ends.enter_context(simulated_phone(personality, mishap=mishap, unit=self._unit))
+        if phone.warning is not None:
+            self.note(phone.warning)
+        self.services.prepare_simulated(phone)
+        return phone
+
+    def note(self, words: str) -> None:
+        """Have the session's first and last lines say something, once."""
+        if words not in self.notes:
+            self.notes.append(words)
+
+    def note_state(self, target: Target) -> None:
+        """Have the session say what the user has to know of a target's state."""
+        for words in target.notices if isinstance(target, Noticing) else ():
+            self.note(words)
+
+    @property
+    def opened(self) -> list[Target]:
+        """The targets opened so far, each once."""
+        return list({id(target): target for target in self._targets.values()}.values())
+
+    def host(self) -> Target:
+        """This machine."""
+        return self.target(HOST)
+
+    def target(self, spec: str) -> Target:
+        """Open the target that a spec means.
+
+        Raises:
+            DevperfError: No plugin answers it, or its device cannot be used.
+        """
+        if spec not in self._targets:
+            target = self._answered(spec)
+            if target is None:
+                raise UsageError(
+                    f"--devperf-target={spec}: no such target: use auto, host, android, android:SERIAL or sim, "
+                    "or the target of a plugin"
+                )
+            self._targets[spec] = target
+        return self._targets[spec]
+
+    def _answered(self, spec: str) -> Target | None:
+        """Ask the plugins, ours the last, and see to it that what a target changes is undone."""
+        target = self.services.make_target(spec)
+        closing: object = target
+        if isinstance(closing, Closing) and not any(closing is each for each in self._closing):
+            self._closing.append(closing)
+        return target
+
+    def close(self) -> None:
+        """Release devices, then switch simulated ones off."""
+        self.release()
+        self._ends.close()
+
+    def at_end(self, act: Callable[[], object]) -> None:
+        """Have something undone when the session ends."""
+        self._ends.callback(act)
+
+    def release(self) -> None:
+        """Undo what was changed on devices; one that is gone is told, and undone at the next start."""
+        while self._closing:
+            closing = self._closing.pop()
+            try:
+                closing.close()
+            except DevperfError as error:
+                self.note(f"{error.what}: what was changed there is undone at the next start, or by devperf unpin")
+            if isinstance(closing, Noticing) and closing.farewell is not None:
+                self.remarks.append(closing.farewell)
+
+    def session_target(self) -> Target:
+        """The target that the session's own context is read from."""
+        spec = self._spec
+        return self.host() if spec == AUTO else self.target(spec)
+
+    def chooser(self, case: Case) -> Callable[[Workload], Target]:
+        """Choose a case's target by the kind of its workload."""
+        spec = case.target or self._spec
+
+        def choose(workload: Workload) -> Target:
+            if spec != AUTO:
+                return self.target(spec)
+            if isinstance(workload, Call):
+                return self.host()
+            return self.phone() or self.host()
+
+        return choose
+
+    def phone(self) -> Target | None:
+        """The phone that `auto` sends models, commands and apps to; None where none is attached and set up."""
+        if AUTO not in self._targets:
+            self._targets[AUTO] = self._answered(AUTO) or self.host()
+        target = self._targets[AUTO]
+        return None if target is self.host() else target
+
+    def look(self) -> Context:
+        """Look at this machine's sensors."""
+        return self._sensors().look(self.clock.now_ns())
+
+    def prerun(self, target: Target) -> Context | None:
+        """Watch a device idle for a moment before a pass; None if it cannot tell what it is busy with.
+
+        Raises:
+            TargetError: It went away.
+        """
+        if is_this_machine(target):
+            return self._sensors().prerun(self.clock)
+        return target.watch_idle() if isinstance(target, IdleWatching) else None
+
+    def _sensors(self) -> Machine:
+        if self._machine is None:
+            from pytest_devperf.sensor.machine import Machine
+
+            self._machine = Machine()
+        return self._machine

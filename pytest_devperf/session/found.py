@@ -1,0 +1,39 @@
+"""What a process start of one case found, however it was brought about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.launch.follow import WorkerResult
+
+if TYPE_CHECKING:
+    from pytest_devperf.sensor.context import Context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldFound:
+    """What the old side of a pair found."""
+
+    result: WorkerResult
+    crashed: bool = False
+    """Whether an interpreter of the pair ended before it was through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartFound:
+    """What one process start found out about one case."""
+
+    state: CaseState
+    process: int
+    result: WorkerResult | None = None
+    """None: this start says nothing of the case, which another one has to measure."""
+    problem: DevperfError | None = None
+    """Why it was not measured."""
+    prerun: Context | None = None
+    """This machine before the start, idle."""
+    old: OldFound | None = None
+    pair: int | None = None
+    """Number of the pair that is done with this."""

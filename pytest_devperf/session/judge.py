@@ -1,0 +1,55 @@
+"""From what a case's starts found to its record and its verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.record.record import Comparison, Record
+from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.modes.mode import Mode
+from pytest_devperf.session.old_side import compare_paired, olds_of, with_old_side
+
+
+def judge(state: CaseState, mode: Mode) -> bool:
+    """Reach the verdict of a case; what the starts found stays as it is.
+
+    Returns:
+        False if another look is needed first: then the case says which.
+    """
+    record = _record(state, mode)
+    comparison = compare_paired(record, state.starts, state.policy) if state.is_paired else mode.compare(state, record)
+    look = mode.look_again(state, comparison) if comparison is not None else None
+    if look is not None:
+        state.look = look
+        return False
+    if comparison is not None:
+        comparison = msgspec.structs.replace(comparison, awaiting=False)
+        record = _with_comparison(record, comparison)
+    state.record, state.comparison = record, comparison
+    return True
+
+
+def _record(state: CaseState, mode: Mode) -> Record:
+    """Put a case's starts together; a case fails whose starts contradict one another."""
+    try:
+        record = mode.record(state)
+    except DevperfError as error:
+        state.fail(error.what, error.next_step)
+        record = mode.record(state)
+    return with_old_side(record, olds_of(state.starts)) if state.is_paired else record
+
+
+def _with_comparison(record: Record, comparison: Comparison) -> Record:
+    """Write a final comparison into a record, its cautions and comparability included."""
+    notes = {**record.caution_notes, **comparison.cautions}
+    comparable = comparison.verdict not in {"incomparable", "new"}
+    return msgspec.structs.replace(
+        record,
+        comparison=comparison,
+        cautions=tuple(notes),
+        caution_notes=notes,
+        run_context=replace(record.run_context, comparable_to_baseline=comparable),
+    )

@@ -1,0 +1,255 @@
+"""The baselines of a session: read once, before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_devperf.compare.history import Baseline, index
+from pytest_devperf.errors import UsageError
+from pytest_devperf.session.kept.storage import Storage
+from pytest_devperf.session.options.scope import Collected, Location, Scope
+from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.store.file import means_a_file, read_file
+from pytest_devperf.untrusted import printable
+
+if TYPE_CHECKING:
+    from pytest_devperf.case.case import Case
+    from pytest_devperf.case.plan import Suite
+    from pytest_devperf.record.record import DeviceRecord, Record, Run
+    from pytest_devperf.targets.device import Device
+
+
+class NoBaseline(UsageError):
+    """Nothing was saved that this session could compare with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Cases of one device's baseline that were not measured."""
+
+    device: DeviceRecord
+    cases: tuple[str, ...]
+
+
+class Baselines:
+    """What cases are compared with, by device."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        storage: Storage,
+        devices: Callable[[], Sequence[Device]],
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            settings: The session's.
+            storage: Its folder and its store.
+            devices: Gives its devices.
+        """
+        self._settings = settings
+        self._storage = storage
+        self._devices = devices
+        self._runs: list[Run] = []
+        self._by_device: dict[str, Mapping[str, Baseline]] = {}
+        self._is_read = False
+        self._of_file = False
+        self.lenient = False
+        """Whether a device without any baseline is fine: all its cases are new."""
+
+    def read(self) -> None:
+        """Read the baseline of every device of the session.
+
+        Raises:
+            UsageError: There is none, it cannot be read, or it is another device's.
+        """
+        if self._settings.compare is None or self._is_read:
+            return
+        devices = self._devices()
+        try:
+            self._of_file = self._means_a_file(self._settings.compare)
+            if self._of_file:
+                self._read_file(self._settings.compare, devices)
+            else:
+                self._read_label(self._settings.compare, devices)
+        except NoBaseline:
+            if not self.lenient:
+                raise
+        self._is_read = True
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any baseline to compare with."""
+        return any(self._by_device.values())
+
+    def _means_a_file(self, word: str) -> bool:
+        store = self._storage.store
+        folder = self._storage.folder
+        return means_a_file(
+            word,
+            folder,
+            lambda: {self._settings.save, *(label_summary.label for label_summary in store.label_summaries())},
+        )
+
+    def _read_file(self, name: str, devices: Sequence[Device]) -> None:
+        path = self._storage.folder / name
+        document = read_file(path)
+        self._runs = list(document.runs)
+        for device in devices:
+            self._by_device[device.fingerprint] = index(self._runs, device.fingerprint, unit=device.unit)
+        own = {device.fingerprint for device in devices}
+        if self._runs and not any(run.device.fingerprint in own for run in self._runs):
+            there = ", ".join(sorted({_named(run.device) for run in self._runs}))
+            here = ", ".join(f"{device.name} ({device.fingerprint})" for device in devices)
+            raise NoBaseline(
+                f"--devperf-compare={name} has runs of another device ({there}); this is {here}: "
+                "compare with a run of this device"
+            )
+        if not any(self._by_device.values()):
+            raise NoBaseline(f"--devperf-compare={name} has no measured case: save a run first")
+
+    def _read_label(self, label: str, devices: Sequence[Device]) -> None:
+        store = self._storage.store
+        for device in devices:
+            runs = list(store.runs(device.fingerprint, label, newest=True))
+            self._runs.extend(runs)
+            self._by_device[device.fingerprint] = index(runs, device.fingerprint, unit=device.unit)
+        if self._runs or self._settings.save == label:
+            return
+        label_summaries = store.label_summaries()
+        if not label_summaries:
+            raise NoBaseline(
+                f"--devperf-compare={label}: the store {store} is empty: save a run with --devperf-save={label} first"
+            )
+        there = "; ".join(
+            f"{label_summary.label!r} of {_named(label_summary.device)}" for label_summary in label_summaries
+        )
+        here = ", ".join(f"{device.name} ({device.fingerprint})" for device in devices)
+        raise NoBaseline(
+            f"--devperf-compare={label}: no run with this label for {here}; the store {store} has {there}; "
+            f"save one with --devperf-save={label}"
+        )
+
+    def of(self, case_id: str, device: Device | None = None) -> Baseline | None:
+        """Find a case's baseline on a device; before its device is known, on the session's first."""
+        if device is not None:
+            self._meet(device)
+            return self._by_device.get(device.fingerprint, {}).get(case_id)
+        return next((known[case_id] for known in self._by_device.values() if case_id in known), None)
+
+    def _meet(self, device: Device) -> None:
+        """Read the label of a device that only a case's marker names, once it is met."""
+        label = self._settings.compare
+        if label is None or device.fingerprint in self._by_device or self._of_file:
+            return
+        runs = list(self._storage.store.runs(device.fingerprint, label, newest=True))
+        self._runs.extend(runs)
+        self._by_device[device.fingerprint] = index(runs, device.fingerprint, unit=device.unit)
+
+    def hosted_iterations(self, case_id: str) -> int | None:
+        """Find the iterations per round of an app's cases; one launch gives all of them the same."""
+        known = (
+            baseline
+            for known in self._by_device.values()
+            for name, baseline in known.items()
+            if name.startswith(f"{case_id}[")
+        )
+        return next(
+            (each.runs[0].record.iterations for each in known if each.runs[0].record.workload.kind == "app"), None
+        )
+
+    def pinned(self, device: Device) -> bool | None:
+        """Say whether a device's clocks were held in its baseline; None if there is none or nobody knows."""
+        known = self.pins(device)
+        return any(known) if known else None
+
+    def pins(self, device: Device) -> set[bool]:
+        """Collect how a device's clocks were in its baseline, over all cases of which it is known."""
+        self._meet(device)
+        runs = (baseline.runs[0].record for baseline in self._by_device.get(device.fingerprint, {}).values())
+        pins = (run.run_context.clock_state.pinned for run in runs)
+        return {pin for pin in pins if pin is not None}
+
+    def metrics_of(self, cases: Iterable[Case]) -> int:
+        """Count the metrics that are judged together, as far as their baselines tell before anything is measured."""
+        from pytest_devperf.compare.compare import metrics_judged
+
+        return metrics_judged(self.of(case.id) for case in cases)
+
+    def missing(self, selected: Collection[str], suite: Suite, scope: Scope) -> Sequence[Missing]:
+        """Find the cases of each device's baseline that this command could have measured and did not select.
+
+        Args:
+            selected: Ids of the cases that were selected.
+            suite: The suite asked for.
+            scope: What the command line lets the session collect.
+        """
+        found = []
+        for own in self._own(suite):
+            ids = tuple(
+                each.case_id
+                for each in own
+                if each.case_id not in selected
+                and scope.holds(_location(each.runs[0].record))
+                and not self._left_out_by_app(each, selected)
+            )
+            if ids:
+                found.append(Missing(device=own[0].device, cases=ids))
+        return found
+
+    def missing_in(
+        self, collection: Collected, selected: Collection[str], suite: Suite, *, always: bool
+    ) -> Sequence[Missing]:
+        """Find the cases that are missing for a gate: those that the user left out are not.
+
+        Args:
+            collection: What was collected, and what the user left out of it.
+            selected: Ids of the selected cases.
+            suite: The suite asked for.
+            always: Whether cases count that the user deselected.
+        """
+        missing = self.missing(selected, suite, collection.scope)
+        if not collection.narrowed or always:
+            return missing
+        if selected:
+            vanished = ((each, tuple(case for case in each.cases if not collection.holds(case))) for each in missing)
+            return [replace(each, cases=cases) for each, cases in vanished if cases]
+        none_left = collection.ids.isdisjoint(case for each in missing for case in each.cases)
+        return missing if none_left and not collection.only_failed else ()
+
+    def cases(self, suite: Suite) -> set[str]:
+        """Collect the ids of all cases of the baselines, on any device.
+
+        Args:
+            suite: The suite asked for.
+        """
+        return {each.case_id for own in self._own(suite) for each in own}
+
+    def _own(self, suite: Suite) -> Iterator[list[Baseline]]:
+        """Give the cases of each device's baseline that belong to a suite."""
+        for known in self._by_device.values():
+            yield [
+                each for each in known.values() if each.same_device and each.runs[0].record.suite in {"quick", suite}
+            ]
+
+    def _left_out_by_app(self, baseline: Baseline, selected: Collection[str]) -> bool:
+        """Tell whether `--devperf-only` had an app leave a case out."""
+        if self._settings.only is None or baseline.runs[0].record.workload.kind != "app":
+            return False
+        return baseline.case_id.startswith(tuple(f"{host}[" for host in selected))
+
+
+def _location(record: Record) -> Location | None:
+    """Tell where a case's test was; None if its record does not say."""
+    if record.path is not None:
+        return Location(record.path, record.test or "")
+    # Runs saved before records held it: the id is the node id, unless the marker gave another one.
+    path, colons, names = record.id.partition("::")
+    return Location(path, names) if path and colons else None
+
+
+def _named(device: object) -> str:
+    kind, model, fingerprint = (getattr(device, name) for name in ("kind", "model", "fingerprint"))
+    return printable(f"{model or kind} ({fingerprint})")

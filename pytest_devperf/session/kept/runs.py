@@ -1,0 +1,91 @@
+"""From the cases of a session to its runs: one per device."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_devperf.record.codec import settings_of
+from pytest_devperf.record.record import DeviceRecord, Run
+from pytest_devperf.sensor.summary import chain_looks, summarise
+from pytest_devperf.session.assemble import device_record
+from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.starts.device import plan_on
+from pytest_devperf.store.commit import read_commit
+
+if TYPE_CHECKING:
+    from pytest_devperf.case.plan import Plan
+    from pytest_devperf.sensor.context import RunContext
+    from pytest_devperf.session.kept.baselines import Missing
+    from pytest_devperf.targets.device import Device
+
+RUN_ID_BYTES = 4
+"""Random bytes of a run's id: enough to tell the runs of one second apart."""
+
+
+class Runs:
+    """Makes the runs of a session; one device's run keeps its id however often it is made."""
+
+    def __init__(self, root: Path, plan: Plan, version: str) -> None:
+        """Note the time.
+
+        Args:
+            root: The root folder of the tests.
+            plan: The plan of a case whose marker says nothing.
+            version: Of this package.
+        """
+        self._version = version
+        self._root = root
+        self._plan = plan
+        self._taken_at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._ids: dict[str, str] = {}
+
+    def make(self, states: Iterable[tuple[CaseState, Device]], missing: Iterable[Missing]) -> list[Run]:
+        """Make one run per device that cases were measured on, or should have been.
+
+        Args:
+            states: Every case with its device.
+            missing: Cases of the baselines that were not measured.
+        """
+        groups: dict[str, tuple[DeviceRecord, list[CaseState]]] = {}
+        for state, device in states:
+            groups.setdefault(device.fingerprint, (device_record(device), []))[1].append(state)
+        lacking = {each.device.fingerprint: each for each in missing}
+        for fingerprint, each in lacking.items():
+            groups.setdefault(fingerprint, (each.device, []))
+        commit = read_commit(self._root) if groups else None
+        return [
+            Run(
+                id=self._ids.setdefault(fingerprint, secrets.token_hex(RUN_ID_BYTES)),
+                taken_at=self._taken_at,
+                devperf_version=self._version,
+                commit=commit,
+                device=device,
+                settings=settings_of(plan_on(self._plan, device.kind)),
+                run_context=_context(members),
+                cases=tuple(state.record for state in members if state.record is not None),
+                unfinished=tuple(state.case.id for state in members if not state.concluded),
+                missing=lacking[fingerprint].cases if fingerprint in lacking else (),
+            )
+            for fingerprint, (device, members) in groups.items()
+        ]
+
+
+def _context(members: Sequence[CaseState]) -> RunContext:
+    """Sum up the surroundings of a whole run, from its first case's first reading to its last case's last."""
+    starts = [start for state in members for start in state.starts]
+    context = summarise(
+        sorted(chain_looks(start.looks for start in starts), key=lambda look: look.at_ns),
+        [taken for start in starts for timed in start.timed for taken in timed.start_result.rounds],
+        prerun=next((start.prerun for start in starts if start.prerun is not None), None),
+    )
+    env = dict(context.env)
+    for start in starts:
+        env.update({fact: value for fact, value in start.env.items() if value is not None})
+    known = [state.record.run_context.comparable_to_baseline for state in members if state.record is not None]
+    comparable = any(known) if any(each is not None for each in known) else None
+    return replace(context, env=env, comparable_to_baseline=comparable)

@@ -1,0 +1,109 @@
+"""Saving a run under a label."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_devperf.english import counted
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.record.caution import refusing
+from pytest_devperf.record.record import Record, Run
+from pytest_devperf.report.report import Saved
+from pytest_devperf.session.kept.storage import Storage
+from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.store.generation import save_run
+
+if TYPE_CHECKING:
+    from pytest_devperf.compare.history import Baseline
+    from pytest_devperf.store.store import Store
+
+
+class Saving:
+    """Saves runs under the label of a session."""
+
+    def __init__(self, settings: Settings, storage: Storage, label: str) -> None:
+        self._settings = settings
+        self._storage = storage
+        self._label = label
+
+    def save(self, run: Run, baselines: Mapping[str, Baseline | None]) -> Iterator[Saved | str]:
+        """Save a run.
+
+        Args:
+            run: The run of one device.
+            baselines: What its cases were compared with, by id.
+
+        Yields:
+            What was saved, and sentences about what was not.
+        """
+        store, label = self._storage.store, self._label
+        cases, held_back = self._worth_saving(run, baselines)
+        if not any(record.outcome == "passed" for record in cases):
+            yield f"NOT SAVED as {label}: no case passed"
+            return
+        kept = msgspec.structs.replace(run, label=label, cases=cases)
+        yield from self._left_behind(store, kept)
+        path = _as_typed(save_run(store, kept, append=self._settings.append), self._storage.folder)
+        refusals = {
+            slug
+            for record in cases
+            for slug in refusing(
+                record.cautions,
+                kind=run.device.kind,
+                strict_context=self._settings.strict_context,
+                accept=self._settings.accept,
+            )
+        }
+        yield Saved(label=label, path=path, refusals=tuple(sorted(refusals)), held_back=tuple(held_back))
+
+    def _left_behind(self, store: Store, kept: Run) -> Iterator[str]:
+        """Say which cases of the old generation have no part in the new one: they will be new next time."""
+        if self._settings.append:
+            return
+        with suppress(DevperfError):  # a damaged baseline is replaced; nothing is known of its cases
+            old = {
+                record.id
+                for run in store.runs(kept.device.fingerprint, self._label, newest=True)
+                for record in run.cases
+            }
+            left = sorted(old - {record.id for record in kept.cases})
+            if left:
+                yield (
+                    f"{counted(len(left), 'earlier case')} of {self._label} not in this run, so NEW in the next "
+                    f"comparison ({left[0]}{', ...' if len(left) > 1 else ''}): save all cases together, or add "
+                    "these with --devperf-append"
+                )
+
+    def _worth_saving(self, run: Run, baselines: Mapping[str, Baseline | None]) -> tuple[tuple[Record, ...], list[str]]:
+        """Leave cases that regressed or failed their old baseline; a comparison is no part of what is kept.
+
+        A run that joins a generation leaves them out instead: their old baseline is part of it already.
+        """
+        cases = []
+        held_back = []
+        for record in run.cases:
+            regressed = record.comparison is not None and record.comparison.verdict == "regressed"
+            old = baselines.get(record.id)
+            unfit = record.outcome in {"failed", "error"} or (regressed and not self._settings.save_regressed)
+            if old is None or not unfit:
+                cases.append(record)
+            else:
+                held_back += [record.id] if regressed else []
+                cases += [] if self._settings.append else [old.runs[0].record]
+        return tuple(cases), held_back
+
+
+def _as_typed(path: str, folder: Path) -> str:
+    """Spell a path as somebody in a folder would type it; a URL stays as it is."""
+    if "://" in path:
+        return path
+    try:
+        return min(os.path.relpath(path, folder), path, key=len)
+    except ValueError:  # on another drive
+        return path

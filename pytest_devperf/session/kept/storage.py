@@ -1,0 +1,40 @@
+"""Where a session finds and keeps what it saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_devperf.store.store import Store
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Folders and the store of a session; the store is opened when it is first asked for."""
+
+    root: Path
+    """The root folder of the tests."""
+    folder: Path
+    """The working directory, which names given by the user are relative to."""
+    spec: str | None
+    """The store that was asked for; None: the folder that a store has without being asked for."""
+    version: str
+    """Version of this package, which runs are saved with."""
+    make_store: Callable[[str], Store | None]
+    """Another plugin's answer to a spec."""
+
+    @cached_property
+    def store(self) -> Store:
+        """The store.
+
+        Raises:
+            UsageError: It cannot be one.
+        """
+        from pytest_devperf.store.open import open_store
+
+        answer = self.make_store(self.spec) if self.spec is not None else None
+        return open_store(self.spec, self.root) if answer is None else answer

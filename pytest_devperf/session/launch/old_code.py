@@ -1,0 +1,139 @@
+"""The interpreter of an environment that holds old code: whether it can take part, found out beforehand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pytest_devperf.errors import UsageError
+from pytest_devperf.session.launch.handover import HANDOVER_VERSION
+from pytest_devperf.session.launch.interpreter import Environment
+from pytest_devperf.session.launch.origin import ENVIRONMENT
+from pytest_devperf.untrusted import excerpt, parse_json, printable
+
+PROBE = """\
+import json, sys
+sys.path[:] = [place for place in sys.path if place]
+found = {"python": ".".join(map(str, sys.version_info[:3]))}
+try:
+    import pytest
+    found["pytest"] = pytest.__version__
+    import pytest_devperf
+    found["devperf"] = pytest_devperf.__version__
+    from pytest_devperf.session.launch.handover import HANDOVER_VERSION
+    found["handover"] = HANDOVER_VERSION
+except ImportError as error:
+    found["missing"] = str(error)
+print(json.dumps(found))
+"""
+
+TIMEOUT_S = 60.0
+"""How long an interpreter may take to import two packages: a cold network file system takes half of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldCode:
+    """An environment that can take part."""
+
+    environment: Environment
+    words: str
+    """Its Python and pytest, for people."""
+
+
+class OldEnvironment:
+    """The environment of the old code, looked for when it is first asked for."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        """Look for nothing yet.
+
+        Args:
+            program: The interpreter, as it was given.
+            folder: What a relative path is relative to.
+        """
+        self._program = program
+        self._folder = folder
+
+    @cached_property
+    def found(self) -> OldCode:
+        """The interpreter and what it holds.
+
+        Raises:
+            UsageError: It cannot take part.
+        """
+        return find_old_code(self._program, self._folder)
+
+
+def find_old_code(program: str, folder: Path) -> OldCode:
+    """Check that an interpreter's environment can measure in turns with this one.
+
+    Args:
+        program: The interpreter, as it was given.
+        folder: What a relative path is relative to.
+
+    Raises:
+        UsageError: There is no such interpreter, or it lacks pytest or a pytest-devperf that understands ours.
+    """
+    option = f"--devperf-against={program}"
+    path = Path(os.path.expanduser(program))  # noqa: PTH111 - a path may hold a ~
+    path = path if path.is_absolute() else Path(folder, path)
+    if path.is_dir():
+        raise UsageError(f"{option} is a folder: pass the interpreter in it (.../bin/python)")
+    if not path.is_file():
+        raise UsageError(f"{option}: there is no such interpreter: pass the path of one (.../bin/python)")
+    found = _ask(option, path)
+    for name, words in (("pytest", "pytest"), ("devperf", "pytest-devperf"), ("handover", "pytest-devperf")):
+        if name not in found:
+            raise UsageError(
+                f"{option} (Python {found['python']}) has no usable {words} ({found.get('missing')}): "
+                f"{path} -m pip install {words}"
+            )
+    if found["handover"] != HANDOVER_VERSION:
+        raise UsageError(
+            f"{option} has pytest-devperf {found['devperf']} with handover version {found['handover']}, and this "
+            f"environment has version {HANDOVER_VERSION}: install the same pytest-devperf in both environments"
+        )
+    words = f"Python {found['python']}, pytest {found['pytest']} ({program})"
+    return OldCode(environment=Environment(program=str(path), own_path=True), words=words)
+
+
+def _ask(option: str, path: Path) -> dict[str, str | int]:
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONHOME"}
+    try:
+        with tempfile.TemporaryDirectory(prefix="devperf-") as folder:
+            asked = subprocess.run(
+                [str(path), "-c", PROBE],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"{option} does not run: {error}") from None
+    found = parse_probe(asked.stdout)
+    if found is None:
+        lines = (asked.stderr or asked.stdout).strip().splitlines()
+        said = excerpt(printable(lines[-1])) if lines else f"exit code {asked.returncode}, no output"
+        raise UsageError(f"{option} is no Python interpreter that works: {said}")
+    return found
+
+
+def parse_probe(text: str) -> dict[str, str | int] | None:
+    r"""Read what `PROBE` prints last; None if that is something else.
+
+    >>> parse_probe('a warning\n{"python": "3.12.1", "handover": 2}\n')
+    {'python': '3.12.1', 'handover': 2}
+    """
+    try:
+        found = parse_json(text.strip().rpartition("\n")[2])
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or "python" not in found:
+        return None
+    return {name: value for name, value in found.items() if isinstance(value, (str, int))}

@@ -1,0 +1,92 @@
+"""Brings process starts about: a device is given time to cool, then the starts of a batch run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pytest_devperf.case.plan import Plan
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.session.devices.cooler import Cooler
+from pytest_devperf.session.devices.targets import SessionTargets
+from pytest_devperf.session.driven import Driven
+from pytest_devperf.session.edge import Display
+from pytest_devperf.session.found import StartFound
+from pytest_devperf.session.interpreters import Interpreters
+from pytest_devperf.session.schedule import Batch
+from pytest_devperf.session.starts.bench import Tools
+from pytest_devperf.session.starts.device import is_this_machine
+
+
+@dataclass(kw_only=True)
+class Launchers:
+    """Knows how a batch is run: in fresh interpreters, or on a device that starts processes of its own.
+
+    What waits is made late: the clock may be a plugin's, or a simulated phone's that is switched on with it.
+    """
+
+    targets: SessionTargets
+    interpreters: Interpreters
+    display: Display
+    plan: Plan
+    prefixes: Mapping[str, str]
+    """Folders that differ between machines and runs, and what stands for them in a workload's hash."""
+    use_anchor: bool = True
+    _warned: set[str] = field(default_factory=set)
+
+    @cached_property
+    def tools(self) -> Tools:
+        """What every case is measured with."""
+        return Tools(
+            clock=self.targets.clock,
+            prefixes=self.prefixes,
+            use_anchor=self.use_anchor,
+            on_round=self.display.round_done,
+        )
+
+    @cached_property
+    def cooler(self) -> Cooler:
+        """Lets devices cool."""
+        return Cooler(self.targets.clock, self.display.cooling)
+
+    @cached_property
+    def _driven(self) -> Driven:
+        return Driven(
+            tools=self.tools, cooler=self.cooler, seed=self.plan.seed, display=self.display, warn=self.warn_once
+        )
+
+    def rest(self, batch: Batch, rested: set[int]) -> None:
+        """Wait before the first batch of a phase, if it asks for that.
+
+        Args:
+            batch: The batch.
+            rested: Phases that were waited for.
+        """
+        request = batch.request
+        if request.rest_s > 0 and request.phase not in rested:
+            rested.add(request.phase)
+            self.display.stage(f"waiting {request.rest_s:.0f} s before confirming", len(batch.members))
+            self.targets.clock.sleep(request.rest_s)
+
+    def run(self, batch: Batch) -> Iterator[StartFound]:
+        """Run a batch once its device has cooled, and give what it found out about each case."""
+        self.display.stage(batch.words, len(batch.members))
+        target, request = batch.target, batch.request
+        try:
+            waited = self.cooler.before_pass(target, batch.members[0].state.case.plan)
+            prerun = self.targets.prerun(target) if request.role == "rounds" else None
+        except DevperfError as error:
+            for member in batch.members:
+                yield StartFound(state=member.state, process=request.process, problem=error)
+            return
+        if is_this_machine(target):
+            yield from self.interpreters.run(batch, prerun)
+        else:
+            yield from self._driven.run(batch, waited, prerun)
+
+    def warn_once(self, words: str | None) -> None:
+        """Warn the user, unless there is nothing to warn of or it was said before."""
+        if words is not None and words not in self._warned:
+            self._warned.add(words)
+            self.display.announce(words)

@@ -1,0 +1,136 @@
+"""Unchanged code measured again and again (`--devperf-aa`): what noise a gate has to live with.
+
+Every repetition is a run like the one that a comparison measures. Only the very first process start runs in
+the session's own process; all others are fresh. Nothing is compared with anything that was saved, and nothing
+is a regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_devperf.measure.round import StartPlan
+from pytest_devperf.report.header import Planned, plan_words
+from pytest_devperf.session.assemble import record_of
+from pytest_devperf.session.case_state import CaseState, Look
+from pytest_devperf.session.modes.mode import StartRequest
+from pytest_devperf.session.modes.starts import (
+    SOLO,
+    Ending,
+    Part,
+    counted,
+    first_plan,
+    has_something_to_do,
+    later_plans,
+    role_of,
+    solo_request,
+    solo_starts_of,
+    starts_of,
+)
+from pytest_devperf.session.options.settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_devperf.compare.noise import Noise
+    from pytest_devperf.record.record import Comparison, Record
+    from pytest_devperf.session.starts.start import CaseStart
+
+NOTHING = Ending()
+"""Nothing ends a repetition early, as in a run whose code became slower."""
+
+
+class Repetitions:
+    """Measures every case several times."""
+
+    hosts_apps = False
+
+    def __init__(self, settings: Settings, count: int) -> None:
+        self._settings = settings
+        self._count = count
+
+    def first_plan(self, state: CaseState, metric: str) -> StartPlan:
+        """Plan what start 1 does for a metric that it meets."""
+        return first_plan(state, metric, NOTHING)
+
+    def starts(self, state: CaseState) -> int:
+        """Count the process starts of one repetition that take rounds."""
+        return starts_of(state)
+
+    def next_start(self, state: CaseState) -> StartRequest | None:
+        """Ask for the starts of the first repetition that lacks any."""
+        requests = (self._next_of(state, number) for number in range(self._count))
+        return next((request for request in requests if request is not None), None)
+
+    def _next_of(self, state: CaseState, number: int) -> StartRequest | None:
+        taken = self._taken(state, number)
+        starts = starts_of(state)
+        solos = solo_starts_of(state, starts)
+        first = number * (starts + solos)
+        repetition = f"repetition {number + 1} of {self._count}"
+        place = counted(taken, solo=False)
+        if place < starts:
+            part = Part(process=first + place, place=place, starts=starts)
+            start_plans = later_plans(state, part, NOTHING, known=taken, first=state.starts)
+            if has_something_to_do(state, start_plans):
+                return StartRequest(
+                    phase=2 * number,
+                    place=place,
+                    of=starts,
+                    what=f"{repetition}, start",
+                    process=first + place,
+                    role=role_of(starts),
+                    start_plans=start_plans,
+                )
+        solo = counted(taken, solo=True)
+        if solo >= solos:
+            return None
+        return solo_request(2 * number + 1, solo, solos, first + starts + solo, what=f"{repetition}, {SOLO}")
+
+    def _taken(self, state: CaseState, number: int) -> Sequence[CaseStart]:
+        """Pick the starts of one repetition out: indices are never used twice."""
+        starts = starts_of(state)
+        each = starts + solo_starts_of(state, starts)
+        return [start for start in state.starts if start.process // each == number]
+
+    def record(self, state: CaseState) -> Record:
+        """Put the first repetition together."""
+        return self._record(state, 0)
+
+    def _record(self, state: CaseState, number: int) -> Record:
+        return record_of(
+            state,
+            self._taken(state, number),
+            processes=starts_of(state),
+            busy_cpu_percent=self._settings.busy_cpu_percent,
+        )
+
+    def compare(self, state: CaseState, record: Record) -> Comparison | None:  # noqa: ARG002 - of no case
+        """Compare with nothing that was saved."""
+        return None
+
+    def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:  # noqa: ARG002 - none looks again
+        """Let the verdict stand."""
+        return None
+
+    def describe_plan(self, states: Sequence[CaseState]) -> str:
+        """Describe how much of the cases is measured."""
+        planned = [
+            Planned(starts=starts_of(state), rounds=state.case.plan.rounds, iterations=state.case.plan.iterations)
+            for state in states
+        ]
+        return f"{self._count} repetitions, each {plan_words(planned)}"
+
+    def describe_first(self, state: CaseState) -> str:
+        """Describe start 1 of a case."""
+        starts = starts_of(state)
+        return f"repetition 1 of {self._count}, {f'start 1 of {starts}' if starts > 1 else 'measuring'}"
+
+    def noises(self, states: Iterable[CaseState]) -> Mapping[str, tuple[Noise, ...]]:
+        """Sum up what every case that passed in all repetitions came to in each of them."""
+        from pytest_devperf.compare.noise import noise
+
+        return {
+            state.case.id: noise([self._record(state, number) for number in range(self._count)], state.policy)
+            for state in states
+            if state.measured and state.record is not None and state.record.outcome == "passed"
+        }

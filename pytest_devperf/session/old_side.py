@@ -1,0 +1,88 @@
+"""The old side of a case measured in turns: laid beside the new one, and compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace as with_fields
+
+from pytest_devperf.compare.change import lost, unjudged
+from pytest_devperf.compare.compare import worst
+from pytest_devperf.compare.paired import judge_paired
+from pytest_devperf.compare.verdict import judge
+from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.record.record import Change, Comparison, Confirmation, Measurement, Record
+from pytest_devperf.session.assemble import measurements_of
+from pytest_devperf.session.starts.start import CaseStart
+
+if TYPE_CHECKING:
+    from pytest_devperf.compare.policy import Policy
+
+
+def with_old_side(record: Record, olds: Sequence[CaseStart]) -> Record:
+    """Lay the raw samples of the old side beside those of the new."""
+    known = {each.name: each for each in measurements_of(olds)}
+    metrics = tuple(
+        with_fields(each, against=_raw(known[each.name])) if each.name in known else each for each in record.metrics
+    )
+    return with_fields(record, metrics=metrics)
+
+
+def _raw(measurement: Measurement) -> Confirmation:
+    return Confirmation(process=measurement.process, samples_ns=measurement.samples_ns, samples=measurement.samples)
+
+
+def compare_sides(
+    record: Record, olds: Sequence[CaseStart], policy: Policy, *, reason: str | None, note: str | None = None
+) -> Comparison:
+    """Compare both sides of a case, metric by metric.
+
+    Args:
+        record: The new side.
+        olds: The old side's process starts.
+        policy: What the comparison is strict about.
+        reason: Why there is nothing to compare with; None where there is.
+        note: What is told of the old side.
+    """
+    notes = (note,) if note else ()
+    if record.outcome != "passed":
+        return Comparison(verdict="skipped", reason=record.reason)
+    if reason is not None and olds:
+        return Comparison(verdict="incomparable", reason=reason, notes=notes)
+    if reason is not None:
+        # Why a case is new is told as a difference: of an ordinary new case there is nothing to tell.
+        return Comparison(verdict="new", reason=reason, notes=(*notes, reason))
+    before = {each.name: each for each in measurements_of(olds)}
+    changes = [
+        _judged(each, before.pop(each.name, None), policy) for each in record.metrics if each.name not in TOLD_ONLY
+    ]
+    changes += [
+        lost(each, "the old code has this metric, the new does not")
+        for each in before.values()
+        if each.name not in TOLD_ONLY
+    ]
+    verdict = worst([change.verdict for change in changes]) if changes else "inconclusive"
+    return Comparison(verdict=verdict, changes=tuple(changes), notes=notes)
+
+
+def _judged(new: Measurement, old: Measurement | None, policy: Policy) -> Change:
+    if old is None:
+        return unjudged(new, "the old code does not have this metric", verdict="new")
+    if new.kind == "rounds":
+        return judge_paired(old, new, policy)
+    # Values of process starts have no turns: they are judged as ever, and nothing measures them again.
+    once = replace(policy, confirm=False, anchor=False)
+    return judge(new, [old], once, same_anchor=False).change
+
+
+def olds_of(starts: Sequence[CaseStart]) -> list[CaseStart]:
+    """Give the old sides of starts in which a test itself measured in turns, as starts of their own."""
+    return [CaseStart(process=start.process, role=start.role, timed=list(start.olds)) for start in starts if start.olds]
+
+
+def compare_paired(record: Record, starts: Sequence[CaseStart], policy: Policy) -> Comparison:
+    """Compare what a test measured in turns; its other metrics have nothing to be compared with."""
+    shown = tuple(metric for metric in record.metrics if metric.against is not None)
+    return compare_sides(with_fields(record, metrics=shown), olds_of(starts), policy, reason=None)

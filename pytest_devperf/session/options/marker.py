@@ -1,0 +1,131 @@
+"""From the keywords of a test's marker to its case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_devperf.case.case import Case
+from pytest_devperf.case.plan import Suite
+from pytest_devperf.errors import UsageError
+from pytest_devperf.session.options.parse import parse_tolerance
+from pytest_devperf.session.options.scope import Location
+from pytest_devperf.session.options.settings import SAVING_PROCESSES, Settings, plan_of
+from pytest_devperf.session.options.table import PLAN_ROWS, SESSION_FIELDS
+
+OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target", "sweep"})
+"""Marker keywords that are no field of the plan."""
+
+SUITES = ("quick", "full")
+"""Suites a marker may name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedTest:
+    """A test, as far as a case is made of it."""
+
+    nodeid: str
+    case_id: str
+    where: Location
+    suite: Suite
+    keywords: Mapping[str, Any]
+    """Those of all its markers, the nearest first."""
+
+
+def make_case(test: MarkedTest, settings: Settings, seed: int) -> Case:
+    """Make the case of a test.
+
+    Raises:
+        UsageError: A marker's keyword is unknown or its value cannot be used; the test is named.
+    """
+    keywords = test.keywords
+    plan_keywords = _plan_keywords(test)
+    _check_suite(test)
+    plan = plan_of(settings, plan_keywords, seed)
+    sweep = _text(test, "sweep")
+    if sweep is not None and "processes" not in {**settings.plan_named, **plan_keywords}:
+        # As in a saved run: which configuration is best is asked of the process starts.
+        plan = replace(plan, processes=min(SAVING_PROCESSES, plan.rounds))
+    _text(test, "id")
+    where = test.where
+    return Case(
+        id=test.case_id,
+        path=where.path,
+        test=where.names,
+        suite=test.suite,
+        plan=plan,
+        named=frozenset(settings.plan_cli),
+        tolerance=_tolerance(test, keywords.get("tolerance")),
+        sweep=f"{where.path}::{where.names.partition('[')[0]} ({sweep})" if sweep is not None else None,
+        memory=_switch(test, "memory"),
+        target=_text(test, "target"),
+    )
+
+
+def _plan_keywords(test: MarkedTest) -> dict[str, Any]:
+    rows = {row.name: row for row in PLAN_ROWS if row.name not in SESSION_FIELDS and row.name != "suite"}
+    found: dict[str, Any] = {}
+    for key, value in test.keywords.items():
+        if key in OWN_KEYWORDS:
+            continue
+        if key not in rows:
+            raise UsageError(f"{test.nodeid}: @pytest.mark.devperf has no keyword {key!r}: {_near(key, rows)}")
+        try:
+            found[key] = rows[key].parse(str(value))
+        except ValueError as error:
+            raise UsageError(f"{test.nodeid}: @pytest.mark.devperf({key}={value!r}): {error}") from None
+    if found.get("processes", 0) > found.get("rounds", 10**9):
+        raise UsageError(
+            f"{test.nodeid}: @pytest.mark.devperf(processes={found['processes']}, rounds={found['rounds']}): "
+            "every process start needs at least one round"
+        )
+    return found
+
+
+def _near(key: str, rows: Iterable[str]) -> str:
+    """Suggest what was probably meant, or list all keywords."""
+    if key in SESSION_FIELDS:
+        return f"it applies to a whole session, so use --devperf-{key.replace('_', '-')} or the ini key devperf_{key}"
+    from difflib import get_close_matches
+
+    known = sorted({*rows, *OWN_KEYWORDS})
+    near = get_close_matches(key, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
+
+
+def _check_suite(test: MarkedTest) -> None:
+    suite = _text(test, "suite")
+    if suite is not None and suite not in SUITES:
+        raise UsageError(f"{test.nodeid}: @pytest.mark.devperf(suite={suite!r}): must be {' or '.join(SUITES)}")
+
+
+def _text(test: MarkedTest, key: str) -> str | None:
+    value = test.keywords.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError(f"{test.nodeid}: @pytest.mark.devperf({key}={value!r}): must be a text that is not empty")
+    return value
+
+
+def _switch(test: MarkedTest, key: str) -> bool:
+    value = test.keywords.get(key, False)
+    if not isinstance(value, bool):
+        raise UsageError(f"{test.nodeid}: @pytest.mark.devperf({key}={value!r}): must be True or False")
+    return value
+
+
+def _tolerance(test: MarkedTest, given: object) -> dict[str, float]:
+    """Read `"40%"` or `{"load": "40%"}`."""
+    if given is None:
+        return {}
+    pairs = given.items() if isinstance(given, Mapping) else [("*", given)]
+    tolerance: dict[str, float] = {}
+    for metric, text in pairs:
+        try:
+            named, fraction = parse_tolerance(str(text))
+        except ValueError as error:
+            raise UsageError(f"{test.nodeid}: @pytest.mark.devperf(tolerance={given!r}): {error}") from None
+        tolerance[named if metric == "*" else str(metric)] = fraction
+    return tolerance

@@ -1,0 +1,152 @@
+"""What a session is asked to do: checked and frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_devperf.case.case import Case
+from pytest_devperf.case.plan import Plan
+from pytest_devperf.compare.policy import Iqr, Policy
+from pytest_devperf.errors import UsageError
+
+SAVING_PROCESSES = 6
+"""Process starts of a run that is saved: a lucky baseline is the largest error left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a session is asked to do, by its command line and ini file."""
+
+    plan_cli: Mapping[str, Any] = field(default_factory=dict)
+    """Plan fields named on the command line."""
+    plan_ini: Mapping[str, Any] = field(default_factory=dict)
+    """Plan fields named in the ini file."""
+    save: str | None = None
+    append: bool = False
+    compare: str | None = None
+    target: str = "auto"
+    store: str | None = None
+    json: str | None = None
+    tolerance: tuple[tuple[str, float], ...] = ()
+    """Tolerances of the command line, or of the ini file where the command line names none."""
+    tolerance_cli: bool = False
+    """Whether they come from the command line, and so beat a marker's."""
+    fail_on_incomparable: bool = False
+    fail_on_missing: bool | None = None
+    """None: where nothing was deselected."""
+    rule: str = "proven"
+    iqr: Iqr = "undisturbed"
+    no_confirm: bool = False
+    no_anchor: bool = False
+    save_regressed: bool = False
+    accept: frozenset[str] = frozenset()
+    strict_context: bool = False
+    blind: float = 0.25
+    """As a fraction."""
+    identity: str | None = None
+    provider: tuple[str, ...] | None = None
+    runner: str | None = None
+    runtime_library: str | None = None
+    only: str | None = None
+    against: str | None = None
+    aa: int | None = None
+    hot_start_c: float = 10.0
+    busy_cpu_percent: float = 30.0
+
+    @property
+    def compared_with(self) -> str | None:
+        """What is compared with: a label, a file or other code; None: nothing."""
+        return self.compare or self.against
+
+    @property
+    def plan_named(self) -> Mapping[str, Any]:
+        """Plan fields named anywhere but in markers."""
+        return {**self.plan_ini, **self.plan_cli}
+
+
+def plan_of(settings: Settings, marker: Mapping[str, Any], seed: int) -> Plan:
+    """Merge command line, marker, ini file and defaults into a plan, the strongest first."""
+    fields: dict[str, Any] = {"seed": seed, **settings.plan_ini, **marker, **settings.plan_cli}
+    if "processes" not in fields:
+        fields["processes"] = SAVING_PROCESSES if settings.save else Plan().processes
+    plan = Plan(**fields)
+    # A start without a round would say nothing; more starts than rounds are only refused where they were named.
+    return replace(plan, processes=min(plan.processes, plan.rounds), suite=fields.get("suite", "quick"))
+
+
+def policy_of(settings: Settings, case: Case, *, together: int = 1) -> Policy:
+    """Say what a case's comparison is strict about: by the command line, then the marker, then the ini file.
+
+    Args:
+        settings: The session's.
+        case: The case.
+        together: Metrics that are judged together with it.
+    """
+    named = dict(settings.tolerance)
+    tolerance = {**case.tolerance, **named} if settings.tolerance_cli else {**named, **case.tolerance}
+    return Policy(
+        tolerance=tolerance,
+        rule="iqr" if settings.rule == "iqr" else "proven",
+        iqr=settings.iqr,
+        confirm=not settings.no_confirm,
+        anchor=not settings.no_anchor,
+        accept=settings.accept,
+        strict_context=settings.strict_context,
+        blind=settings.blind,
+        hot_start_c=settings.hot_start_c,
+        metrics=together,
+    )
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse combinations that contradict themselves."""
+    from pytest_devperf.record.caution import CAUTIONS
+
+    if settings.append and not settings.save:
+        raise UsageError(
+            "--devperf-append needs --devperf-save=LABEL: it adds a run to the newest generation of that label"
+        )
+    _refuse_two_aims(settings)
+    unknown = sorted(settings.accept - {slug for slug, caution in CAUTIONS.items() if caution.refuses})
+    if unknown:
+        refusing = ", ".join(sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses))
+        raise UsageError(f"--devperf-accept: no caution named {unknown[0]!r} refuses comparison: use one of {refusing}")
+    merged = {**settings.plan_ini, **settings.plan_cli}
+    rounds = merged.get("rounds", Plan().rounds)
+    if merged.get("processes", 0) > rounds:
+        raise UsageError(
+            f"--devperf-processes={merged['processes']} is more than --devperf-rounds={rounds}: "
+            "every process start needs at least one round"
+        )
+
+
+def drop_other_aims(values: dict[str, Any], named: set[str]) -> None:
+    """Let what the command line is about beat what the ini file is about: a saved run, turns, repetitions."""
+    alone, runs = {"aa", "against"}, {"compare", "save", "append"}
+    if named & alone:
+        gone = (alone | runs) - named
+    elif named & runs:
+        gone = alone
+    else:
+        return
+    for name in gone & values.keys():
+        del values[name]
+
+
+def _refuse_two_aims(settings: Settings) -> None:
+    """Refuse to repeat, or to measure in turns, and to compare with a saved run or to save in one session."""
+    aims = {
+        "--devperf-aa": settings.aa,
+        "--devperf-against": settings.against,
+        "--devperf-compare": settings.compare,
+        "--devperf-save": settings.save,
+    }
+    given = [flag for flag, value in aims.items() if value is not None]
+    if given[:1] in (["--devperf-aa"], ["--devperf-against"]) and given[1:]:
+        does = {"--devperf-aa": "measures unchanged code repeatedly", "--devperf-against": "measures in turns"}
+        raise UsageError(
+            f"{given[0]}={aims[given[0]]} {does[given[0]]}, and neither saves a run nor compares with one: "
+            f"leave {given[1]} out"
+        )

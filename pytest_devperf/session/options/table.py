@@ -1,0 +1,251 @@
+"""The options: one table, from which they are registered and read.
+
+A row's name is spelt alike everywhere: `--devperf-min-rounds`, ini key `devperf_min_rounds`, marker
+keyword `min_rounds`, `Plan.min_rounds`. The command line beats the marker, the marker beats the ini
+file, the ini file beats the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from pytest_devperf.session.options.parse import (
+    parse_budget,
+    parse_choice,
+    parse_cooldown,
+    parse_count,
+    parse_fraction,
+    parse_names,
+    parse_not_negative,
+    parse_percent,
+    parse_positive,
+    parse_repetitions,
+    parse_seconds,
+    parse_seed,
+    parse_tolerance,
+)
+
+EVERYDAY = "devperf"
+ADVANCED = "devperf (advanced)"
+
+Kind = Literal["flag", "tristate", "text", "many"]
+
+FLAGS = frozenset({"flag", "tristate"})
+"""Kinds of options that take no value on the command line, and true or false in the ini file."""
+
+NEEDS: dict[str | None, str] = {
+    "LABEL": "a label",
+    "LABEL|FILE": "a label or a file",
+    "FILE": "a file",
+    "PATH|URL": "a folder or a URL",
+    "PYTHON": "an interpreter",
+    "N": "a number",
+    "SECONDS": "a number of seconds",
+    "X%": "a percentage",
+}
+"""What the value of an option is, by its metavar."""
+
+
+class Row(NamedTuple):
+    """One option: its name, how its text is read, and what it means."""
+
+    name: str
+    """Spelling after the `devperf` prefix; empty for `--devperf` itself."""
+    help: str
+    parse: Callable[[str], Any] = str
+    kind: Kind = "text"
+    metavar: str | None = None
+    everyday: bool = False
+
+    @property
+    def flag(self) -> str:
+        """How it is written on the command line."""
+        return f"--{self.key.replace('_', '-')}"
+
+    @property
+    def key(self) -> str:
+        """Ini key, and attribute of pytest's parsed options."""
+        return f"devperf_{self.name}" if self.name else "devperf"
+
+    @property
+    def needs(self) -> str:
+        """What an empty value lacks."""
+        return "true or false" if self.kind in FLAGS else NEEDS.get(self.metavar, "a value")
+
+
+PLAN_ROWS: tuple[Row, ...] = (
+    Row(
+        "suite",
+        "cases to measure: quick, or full for all (default: quick)",
+        parse_choice("quick", "full"),
+        metavar="quick|full",
+        everyday=True,
+    ),
+    Row(
+        "processes",
+        "process starts that share the rounds (default: 3; 6 when saving)",
+        parse_count,
+        metavar="N",
+    ),
+    Row("rounds", "rounds per case, over all process starts (default: 12)", parse_count, metavar="N"),
+    Row("min_rounds", "fewest rounds before a stable case ends early (default: 5)", parse_count, metavar="N"),
+    Row("iterations", "iterations per round (default: 30)", parse_count, metavar="N"),
+    Row("warmup", "unrecorded iterations after each process start (default: 3)", parse_not_negative, metavar="N"),
+    Row("max_time", "time budget of one case, without its confirmation (default: 60)", parse_budget, metavar="SECONDS"),
+    Row(
+        "cooldown",
+        "wait before each pass: auto, off, seconds, or temp=C (default: auto)",
+        parse_cooldown,
+        metavar="WAIT",
+    ),
+    Row("cooldown_floor", "shortest wait for a temperature plateau (default: 30)", parse_seconds, metavar="SECONDS"),
+    Row("cooldown_max", "longest wait for a temperature plateau (default: 900)", parse_seconds, metavar="SECONDS"),
+    Row(
+        "round_cooldown",
+        "wait between rounds (default: 0 on the host, 0.5 on a phone)",
+        parse_seconds,
+        metavar="SECONDS",
+    ),
+    Row(
+        "stability_target",
+        "coefficient of variation of round medians up to which they are stable (default: 0.03)",
+        parse_fraction,
+        metavar="X",
+    ),
+    Row("patience", "consecutive stable rounds after which a case ends early (default: 2)", parse_count, metavar="N"),
+    Row(
+        "pin_clocks",
+        "fix a phone's clocks while measuring: off, auto or on (default: auto)",
+        parse_choice("off", "auto", "on"),
+        metavar="off|auto|on",
+    ),
+    Row("affinity", "CPUs for the workload: a list such as 0-3, big or little", metavar="CPUS"),
+    Row(
+        "order",
+        "alternate the process starts of cases, or finish case after case (default: interleaved)",
+        parse_choice("interleaved", "sequential"),
+        metavar="interleaved|sequential",
+    ),
+    Row("seed", "seed for the order of cases (default: random, and printed)", parse_seed, metavar="N"),
+)
+"""Options that are fields of the plan; a marker may name any of them but the session's own."""
+
+SESSION_FIELDS = frozenset({"order", "seed", "pin_clocks", "affinity", "cooldown_floor", "cooldown_max"})
+"""Plan fields that hold for a whole session: a marker cannot name them."""
+
+ROWS: tuple[Row, ...] = (
+    Row("", "measure the cases; without it each runs once, as an ordinary test", kind="flag", everyday=True),
+    Row(
+        "save",
+        "save this run as LABEL of this device, as a new generation that replaces the older ones as baseline",
+        metavar="LABEL",
+        everyday=True,
+    ),
+    Row("append", "with --devperf-save: add the run to LABEL's newest generation instead", kind="flag"),
+    Row(
+        "compare",
+        "compare with a saved LABEL of this device, or with a file; a regression fails its test",
+        metavar="LABEL|FILE",
+        everyday=True,
+    ),
+    Row(
+        "target",
+        "where cases run: auto, host, android, android:SERIAL or sim (default: auto)",
+        metavar="SPEC",
+        everyday=True,
+    ),
+    Row("store", "folder of saved runs (default: .devperf in rootdir)", metavar="PATH|URL", everyday=True),
+    Row(
+        "json",
+        "write the run document (-: to standard output, and all else to standard error)",
+        metavar="FILE",
+        everyday=True,
+    ),
+    Row(
+        "tolerance",
+        "smallest relative change that counts, for all times or one metric; repeatable",
+        parse_tolerance,
+        kind="many",
+        metavar="[METRIC=]X%",
+        everyday=True,
+    ),
+    Row("fail_on_incomparable", "fail the test of an incomparable case", kind="flag", everyday=True),
+    Row(
+        "fail_on_missing",
+        "fail the run if a case of the baseline was not measured (default: unless cases were deselected)",
+        kind="tristate",
+        everyday=True,
+    ),
+    Row(
+        "rule",
+        "rule of the verdict: proven, or the plain IQR rule (default: proven)",
+        parse_choice("proven", "iqr"),
+        metavar="proven|iqr",
+    ),
+    Row(
+        "iqr",
+        "which IQR of a run counts: of the undisturbed part of its rounds, of whole rounds, or pooled over all rounds "
+        "(default: undisturbed)",
+        parse_choice("undisturbed", "within", "pooled"),
+        metavar="undisturbed|within|pooled",
+    ),
+    Row("no_confirm", "fail a suspect without measuring it again", kind="flag"),
+    Row("no_anchor", "neither time nor use the anchor kernel", kind="flag"),
+    Row("save_regressed", "save regressed cases too, instead of keeping their old baseline", kind="flag"),
+    Row(
+        "accept",
+        "cautions to accept that would otherwise refuse comparison",
+        parse_names,
+        kind="many",
+        metavar="CAUTION,...",
+    ),
+    Row(
+        "blind",
+        "change that must have been visible to call a case within noise (default: 25%)",
+        parse_percent,
+        metavar="X%",
+    ),
+    Row("strict_context", "let every refusing caution refuse on the host too", kind="flag"),
+    Row(
+        "identity",
+        "what makes a device: its model, or the single unit (default: unit on a phone, model on a host)",
+        parse_choice("model", "unit"),
+        metavar="model|unit",
+    ),
+    Row("provider", "execution providers of model cases", parse_names, metavar="NAME,..."),
+    Row("runner", "on-device runner (default: the one from devperf setup-android)", metavar="FILE"),
+    Row(
+        "runtime_library",
+        "libonnxruntime.so for the phone (default: the one from devperf setup-android)",
+        metavar="FILE",
+    ),
+    Row(
+        "against",
+        "compare in turns with the code in another environment, named by its interpreter",
+        metavar="PYTHON",
+    ),
+    Row(
+        "aa",
+        "measure unchanged code N times and report noise, false alarms and a tolerance that suits",
+        parse_repetitions,
+        metavar="N",
+    ),
+    Row("only", "one case of an app-hosted suite", metavar="ID"),
+    *PLAN_ROWS,
+)
+
+INI_ONLY: tuple[Row, ...] = (
+    Row(
+        "hot_start_c",
+        "difference of start temperatures in degrees Celsius that makes runs incomparable (default: 10)",
+        parse_positive,
+    ),
+    Row(
+        "busy_cpu_percent", "CPU use before a run in percent above which the host is busy (default: 30)", parse_positive
+    ),
+)
+
+AIMS: tuple[Row, ...] = tuple(row for row in ROWS if row.name in {"save", "compare", "against", "aa"})
+"""Options that say what a measuring session is for. On the command line each implies `--devperf`; an ini key says how
+a session measures, never whether."""

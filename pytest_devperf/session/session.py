@@ -1,0 +1,213 @@
+"""One measuring session, from the cases that were collected to what is kept of them.
+
+prepare    what can never be compared or kept is refused before anything is measured
+begin      start 1 of a case: whoever runs its test measures with the meter that is handed out
+end        what start 1 found; a case that needs no other start gets its verdict at once
+finish     all other starts, batch by batch, and the verdicts
+close      devices are released, results kept, and gates that did not hold counted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from pytest_devperf.case.case import Case
+from pytest_devperf.case.plan import Plan
+from pytest_devperf.errors import UsageError
+from pytest_devperf.session.app_cases import take_up_app_cases
+from pytest_devperf.session.case_state import CaseState, CaseStates, TestAddress, TestOutcome
+from pytest_devperf.session.devices.targets import SessionTargets
+from pytest_devperf.session.edge import Display, Reporter
+from pytest_devperf.session.judge import judge
+from pytest_devperf.session.keep import keep
+from pytest_devperf.session.kept.baselines import Baselines
+from pytest_devperf.session.kept.gate import broken_gates, missing_cases
+from pytest_devperf.session.kept.results import Results
+from pytest_devperf.session.launchers import Launchers
+from pytest_devperf.session.modes.mode import Mode
+from pytest_devperf.session.modes.starts import role_of
+from pytest_devperf.session.options.scope import Collected
+from pytest_devperf.session.options.settings import Settings, policy_of
+from pytest_devperf.session.readiness import (
+    ReadyPhones,
+    note_wait,
+    open_named_phone,
+    pin_as_baseline,
+    refuse_clocks,
+    refuse_hopeless,
+)
+from pytest_devperf.session.schedule import groups, next_batch
+from pytest_devperf.session.starts.app import AppLaunch, LaunchOptions
+from pytest_devperf.session.starts.device import is_this_machine
+from pytest_devperf.session.starts.meter import Meter
+from pytest_devperf.session.starts.orders import FirstOrders
+
+if TYPE_CHECKING:
+    from pytest_devperf.sensor.context import Context
+
+
+@dataclass(kw_only=True)
+class Session:
+    """One measuring session."""
+
+    settings: Settings
+    plan: Plan
+    """The plan of a case whose marker says nothing."""
+    mode: Mode
+    targets: SessionTargets
+    baselines: Baselines
+    results: Results
+    launchers: Launchers
+    reporter: Reporter
+    display: Display
+    hint: str = ""
+    """What fresh interpreters lack, which may be the reason why a case fails in one."""
+    states: CaseStates = field(default_factory=CaseStates)
+    _prerun: Context | None = None
+    _together: int = 1
+    """Metrics that are judged together."""
+
+    @cached_property
+    def _phones(self) -> ReadyPhones:
+        return ReadyPhones(self.settings, self.plan, self.targets, self.launchers.cooler)
+
+    # -- the way of a session -----------------------------------------------------------------------
+
+    def settle(self) -> bool:
+        """Read the baselines, and tell phones how they were pinned before one is opened for measuring.
+
+        Returns:
+            False if nothing will be measured: why is reported once it is known what there is to measure.
+        """
+        try:
+            self.baselines.read()
+        except UsageError:
+            return False
+        for target in self.targets.opened:
+            pin_as_baseline(target, self.baselines)
+        return True
+
+    def prepare(self, cases: Sequence[tuple[Case, TestAddress]]) -> None:
+        """Take the cases up, and refuse what can never be compared or kept before anything is measured.
+
+        Raises:
+            DevperfError: There is such.
+        """
+        self.baselines.read()
+        self.settle()
+        self.results.check()
+        refuse_hopeless(self.settings, self.baselines, self.targets)
+        refuse_clocks(self.settings, self.plan, self.targets, self.baselines)
+        open_named_phone(self.targets, self.baselines)
+        self.launchers.interpreters.check()
+        self._together = self.baselines.metrics_of(case for case, _ in cases)
+        for case, address in cases:
+            self._take_up(case, address)
+        here = self.targets.session_target()
+        self._prerun = self.targets.prerun(here) if is_this_machine(here) else None
+
+    def begin(self, state: CaseState) -> Meter:
+        """Begin start 1 of a case; its test is run with the meter."""
+        self.display.stage(self.mode.describe_first(state), len(self.states), first=state.index + 1)
+        self.display.measuring(state.case)
+        orders = FirstOrders(role_of(self.mode.starts(state)), lambda metric: self.mode.first_plan(state, metric))
+        return Meter(
+            state.case,
+            orders,
+            self._phones.chooser(state.case, self.baselines),
+            self.launchers.tools,
+            launch=self._launch_options(state) if self.mode.hosts_apps else None,
+            cool_again=partial(self.launchers.cooler.again, state=state),
+        )
+
+    def end(self, state: CaseState, meter: Meter, outcome: TestOutcome) -> None:
+        """Take what start 1 of a case found; judge it if it needs no other start."""
+        self.display.clear()
+        start, target = meter.bench.start, meter.bench.notes.target
+        state.outcome, state.target, state.probes = outcome, target, meter.bench.probes
+        state.starts.append(start)
+        if target is not None:
+            start.prerun = self._prerun if is_this_machine(target) else self._phones.prerun(target)
+            self.launchers.warn_once(note_wait(start, self._phones.waited(target)))
+            state.baseline = self.baselines.of(state.case.id, target.device)
+        if meter.app_launch is not None and meter.app_launch.reports:
+            self._adopt(state, meter.app_launch)
+        else:
+            self._judge_ready([state])
+
+    def finish(self) -> None:
+        """Give the pending cases their other starts and their verdicts."""
+        for group in groups(self.states.pending, self.plan.order):
+            rested: set[int] = set()
+            while (batch := next_batch(group, self.mode)) is not None:
+                self.launchers.rest(batch, rested)
+                for found in self.launchers.run(batch):
+                    keep(found, self.reporter, starts=self.mode.starts(found.state), hint=self.hint)
+                    if not found.state.passed:
+                        self._judge(found.state)  # at once: a failure may be what the user wants to stop at
+                self._judge_ready(group)
+        self.display.clear()
+
+    def close(self, collected: Collected) -> int:
+        """Release devices, keep what was measured, and count the gates that did not hold.
+
+        Args:
+            collected: What was collected, and what the user left out of it.
+        """
+        note = self.launchers.interpreters.note()
+        if note is not None:
+            self.targets.note(note)
+        self.targets.release()
+        missing, unselected = missing_cases(self.baselines, collected, self.states, self.settings, self.plan.suite)
+        self.results.keep(self.states, missing, unselected=unselected)
+        return broken_gates(self.states, self.settings, collected, self.results)
+
+    # -- before and after ---------------------------------------------------------------------------
+
+    def _take_up(self, case: Case, address: TestAddress) -> CaseState:
+        state = CaseState(
+            index=len(self.states),
+            case=case,
+            address=address,
+            policy=policy_of(self.settings, case, together=self._together),
+            baseline=self.baselines.of(case.id),
+        )
+        self.states.add(state)
+        return state
+
+    def _launch_options(self, state: CaseState) -> LaunchOptions:
+        paced = "iterations" not in state.case.named
+        return LaunchOptions(
+            only=self.settings.only,
+            iterations=self.baselines.hosted_iterations(state.case.id) if paced else None,
+            tell=self.display.announce,
+        )
+
+    def _adopt(self, host: CaseState, launch: AppLaunch) -> None:
+        """Take up the cases that an app reported, each with a report and a verdict of its own."""
+        if host.passed:
+            host.concluded = True  # the test itself is no case
+            self.reporter.conclude_host(host)
+        else:
+            self._judge(host)
+        assert host.target is not None
+        for state in take_up_app_cases(host, launch, self._take_up, self.reporter):
+            state.baseline = self.baselines.of(state.case.id, host.target.device)
+            self._judge_ready([state])
+
+    # -- process starts and verdicts ----------------------------------------------------------------
+
+    def _judge_ready(self, states: Sequence[CaseState]) -> None:
+        """Judge the cases that failed, measured nothing, or need no other start."""
+        for state in states:
+            if state.pending and (not state.passed or not state.measured or self.mode.next_start(state) is None):
+                self._judge(state)
+
+    def _judge(self, state: CaseState) -> None:
+        """Reach a verdict and report it, unless the case needs another look first."""
+        if judge(state, self.mode):
+            state.concluded = True
+            self.reporter.conclude(state)

@@ -1,0 +1,58 @@
+"""Which calls of a test are awaited, which are not and should be, and the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from pytest_devperf.case.function import name_of
+from pytest_devperf.case.workload import Call
+from pytest_devperf.errors import CaseError
+
+
+class AwaitedCalls:
+    """Remembers what a test has to await, until it does."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Coroutine[Any, Any, Any]] = {}
+        """Measurements that were handed out and not awaited yet, by metric."""
+        self._plain: dict[str, Call] = {}
+        """Plain calls made in a coroutine, by the type of their result."""
+
+    def hand_out(self, metric: str, work: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+        """Hand a measurement out that begins when it is awaited."""
+
+        async def awaited() -> Any:  # noqa: ANN401 - whatever is awaited
+            del self._open[metric]
+            return await work()
+
+        coroutine = self._open[metric] = awaited()
+        return coroutine
+
+    def note_plain(self, call: Call, result: object) -> None:
+        """Remember a plain call that was made in a coroutine."""
+        self._plain[type(result).__name__] = call
+
+    def explain(self, error: TypeError) -> None:
+        """Add to an error what it means, if a test awaited the result of a plain function."""
+        said = str(error)
+        call = next((call for kind, call in self._plain.items() if kind in said and "await" in said), None)
+        if call is not None:
+            name = name_of(call.function)
+            error.args = (f"{said}: {name} is no coroutine function, so devperf({name}, ...) is called without await",)
+
+    def close(self, case_id: str) -> None:
+        """End the test.
+
+        Raises:
+            CaseError: A measurement was asked for and never awaited: nothing was measured.
+        """
+        forgotten = list(self._open)
+        for coroutine in self._open.values():
+            coroutine.close()
+        self._open.clear()
+        if forgotten:
+            raise CaseError(
+                f"{case_id}: {forgotten[0]!r} was never awaited, so nothing was measured",
+                "write await devperf(function, ...)",
+            )

@@ -1,0 +1,156 @@
+"""What one process start of one case works with, and how a workload that is up is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import Protocol
+
+from pytest_devperf.case.case import Case
+from pytest_devperf.case.plan import MIN_ITERATIONS
+from pytest_devperf.case.workload import Call, Workload
+from pytest_devperf.measure.loop import Around, measure_start
+from pytest_devperf.measure.round import Round
+from pytest_devperf.metric import Metric
+from pytest_devperf.session.starts.device import is_phone, is_this_machine, rest_s
+from pytest_devperf.session.starts.notes import StartNotes
+from pytest_devperf.session.starts.orders import Orders
+from pytest_devperf.session.starts.start import CaseStart
+from pytest_devperf.targets.awaited import AnyRunner, run_now
+from pytest_devperf.targets.protocol import Clock, Target
+
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
+TargetFor = Callable[[Workload], Target]
+"""Chooses the device of a workload."""
+
+CoolAgain = Callable[[Target], bool]
+"""Lets a device cool that throttled in a round; False if the round is to be kept as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What every case of a session is measured with."""
+
+    clock: Clock
+    prefixes: Mapping[str, str]
+    """Folders that differ between machines and runs, and what stands for them in a workload's hash."""
+    use_anchor: bool = True
+    on_round: Callable[[Round], None] = lambda _: None
+    """Called after each round."""
+
+
+class Probe(Protocol):
+    """A measurement that a test has made, and that can be made again without the test.
+
+    Targets that start processes of their own (a phone, a virtual device) need no test for their later starts.
+    """
+
+    def repeat(self, bench: Bench, target: Target) -> None:
+        """Measure once more, in another process start."""
+        ...
+
+
+class Bench:
+    """One process start of one case: its orders, its device and its notes."""
+
+    def __init__(
+        self, case: Case, orders: Orders, target_for: TargetFor, tools: Tools, cool_again: CoolAgain | None = None
+    ) -> None:
+        """Begin a process start.
+
+        Args:
+            case: The case.
+            orders: What this start is asked to do.
+            target_for: Chooses the device of a workload.
+            tools: What every case of the session is measured with.
+            cool_again: Lets a device cool that throttled in a round; None: no round is taken again.
+        """
+        self.case = case
+        self.orders = orders
+        self.notes = StartNotes(case, orders.process, orders.role, tools.prefixes)
+        self.probes: list[Probe] = []
+        """What was measured, so that it can be measured again."""
+        self.tools = tools
+        self.target_for = target_for
+        self._cool_again = cool_again
+
+    @property
+    def start(self) -> CaseStart:
+        """What this start gave so far."""
+        return self.notes.start
+
+    @property
+    def takes_rounds(self) -> bool:
+        """Whether this start takes timed rounds."""
+        return self.orders.role != "solo"
+
+    @property
+    def takes_scalars(self) -> bool:
+        """Whether this start takes loads and sizes."""
+        return self.orders.role != "rounds"
+
+    def enter(self, workload: Workload, name: str) -> Target:
+        """Choose a workload's device, and write down what it is."""
+        target = self.target_for(workload)
+        self.notes.enter(workload, name, target)
+        return target
+
+    async def take_rounds(self, runner: AnyRunner, metric: Metric) -> None:
+        """Take the rounds of a metric that are asked of this start, if any are."""
+        self.notes.add_software(runner)
+        if not self.takes_rounds:
+            return
+        self.notes.claim(metric.name)
+        start_plan = self.orders.start_plan(metric.name)
+        start_result = await measure_start(runner, start_plan, self.case.plan, self.tools.clock, self.around_rounds())
+        self.notes.add_result(metric, start_result)
+
+    async def take_memory_of_call(self, runner: AnyRunner) -> None:
+        """Take the memory of a call, if this start takes sizes and the test asks for them."""
+        if self.takes_scalars and self.case.memory:
+            taken = runner.memory(MIN_ITERATIONS)
+            self.notes.add_memory(await taken if isawaitable(taken) else taken)
+
+    def around_rounds(self) -> Around:
+        """Say what happens around each round: the rest before it, whom to call, whether it is taken again."""
+        target = self.notes.target
+        return Around(
+            rest_s=rest_s(self.case.plan, target),
+            use_anchor=self.tools.use_anchor,
+            on_round=self._on_round,
+            redo=self._redo if is_phone(target) else None,
+        )
+
+    def _on_round(self, taken: Round) -> None:
+        target = self.notes.target
+        if target is not None and is_this_machine(target):
+            self.notes.look()
+        self.tools.on_round(taken)
+
+    def _redo(self, taken: Round) -> bool:
+        """Take a round again that a phone throttled in, once it has cooled down."""
+        target = self.notes.target
+        if not taken.throttled or target is None or self._cool_again is None:
+            return False
+        return self._cool_again(target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedProbe:
+    """A workload that was timed as a metric."""
+
+    metric: Metric
+    workload: Workload
+
+    def repeat(self, bench: Bench, target: Target) -> None:
+        """Measure once more, in another process start."""
+        bench.notes.target = target
+        if not bench.takes_rounds and not bench.notes.wants_memory(self.workload):
+            return
+        with target.start(self.workload, bench.orders.process) as runner:
+            run_now(bench.take_rounds(runner, self.metric))
+            if isinstance(self.workload, Call):
+                run_now(bench.take_memory_of_call(runner))

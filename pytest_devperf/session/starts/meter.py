@@ -1,0 +1,209 @@
+"""Measures what a test asks for, in one process start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_devperf.case.case import Case
+from pytest_devperf.case.plan import MIN_ITERATIONS
+from pytest_devperf.case.workload import App, Call, Command, Model, Workload
+from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.metric import LATENCY, LOAD, Better, Metric, time_metric
+from pytest_devperf.session.starts.bench import Bench, CoolAgain, TargetFor, TimedProbe, Tools
+from pytest_devperf.session.starts.device import is_this_machine
+from pytest_devperf.session.starts.orders import Orders
+from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
+from pytest_devperf.targets.protocol import Answering
+
+if TYPE_CHECKING:
+    from pytest_devperf.session.starts.app import AppLaunch, LaunchOptions
+    from pytest_devperf.session.starts.loads import LoadedObject
+
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
+
+class Meter:
+    """Measures what the fixture is asked for; `Once` is its twin in a session that measures nothing."""
+
+    def __init__(
+        self,
+        case: Case,
+        orders: Orders,
+        target_for: TargetFor,
+        tools: Tools,
+        *,
+        launch: LaunchOptions | None = None,
+        cool_again: CoolAgain | None = None,
+    ) -> None:
+        """Begin a process start.
+
+        Args:
+            case: The case.
+            orders: What this start is asked to do.
+            target_for: Chooses the device of a workload.
+            tools: What every case of the session is measured with.
+            launch: What an app is asked for beside the plan; None: this session measures no apps.
+            cool_again: Lets a device cool that throttled in a round; None: no round is taken again.
+        """
+        self.bench = Bench(case, orders, target_for, tools, cool_again)
+        self._launch = launch
+        self._loaded: LoadedObject | None = None
+        self._running: str | None = None
+        """What is being measured."""
+        self._broken: str | None = None
+        """How a measurement ended that was not brought to its end."""
+        self.app_launch: AppLaunch | None = None
+        """What an app reported."""
+
+    # -- what a test asks for -------------------------------------------------------------------
+
+    def time(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
+        """Time a call in rounds and return the result of its first, unrecorded call."""
+        with self._alone(name):
+            call = self._prepared(call)
+            target = self.bench.enter(call, name)
+            with target.start(call, self.bench.orders.process) as runner:
+                result = runner.result() if isinstance(runner, Answering) else None
+                with self._unbroken(name):
+                    run_now(self._spend(runner, time_metric(name), call))
+            return result
+
+    async def time_awaited(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
+        """Time a coroutine function, or an asynchronous stream, inside the running loop."""
+        from pytest_devperf.targets.host.call import AwaitedCallRunner
+
+        with self._alone(name):
+            call = self._prepared(call)
+            self.bench.enter(call, name)
+            async with AwaitedCallRunner(call, clock=self.bench.tools.clock) as runner:
+                result = runner.result()
+                with self._unbroken(name):
+                    await self._spend(runner, time_metric(name), call)
+            return result
+
+    def load(self, factory: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Bring an object up; in the starts that take loads, time it and begin the memory pass."""
+        from pytest_devperf.session.starts.loads import LoadedObject
+
+        bench = self.bench
+        if self._loaded is not None:
+            raise CaseError(
+                f"{bench.case.id}: devperf.load was called twice in one test", "load both objects in one function"
+            )
+        target = bench.enter(Call(function=factory, args=args, kwargs=kwargs), LOAD)
+        if not is_this_machine(target):
+            raise Unsupported(f"devperf.load runs on this machine, not on {target.device.name}")
+        bench.start.solo = True
+        self._loaded = LoadedObject(factory, args, kwargs, clock=bench.tools.clock, taken=bench.takes_scalars)
+        return self._loaded.first()
+
+    def model(self, model: Model) -> Any:  # noqa: ANN401 - outputs by name
+        """Time a model's methods alone; in the starts that take loads, its load and memory too."""
+        from pytest_devperf.session.starts.models import measure_model
+
+        return measure_model(self.bench, model)
+
+    def command(self, command: Command) -> None:
+        """Run a program once per round."""
+        bench = self.bench
+        target = bench.enter(command, LATENCY)
+        bench.start.timed_whole = command.is_timed
+        with target.start(command, bench.orders.process) as runner:
+            run_now(self._spend(runner, time_metric(LATENCY), command))
+        if bench.takes_scalars:
+            with target.start(command, bench.orders.process) as runner:
+                bench.notes.add_memory(runner.memory(bench.case.plan.iterations))
+
+    def paired(self, old: Workload, new: Workload) -> Any:  # noqa: ANN401 - outputs by name
+        """Measure two programs or two models in turns; returns the new one's outputs."""
+        from pytest_devperf.session.starts.pair import measure_paired
+
+        return measure_paired(self.bench, old, new)
+
+    def app(self, app: App) -> tuple[str, ...]:
+        """Launch an app that hosts its own cases; returns the names of the cases that it reported."""
+        from pytest_devperf.session.starts.app import AppLaunch, launch_first
+
+        if self.app_launch is not None:
+            raise CaseError(f"{self.bench.case.id}: devperf.app was called twice in one test", "use one test per app")
+        self.app_launch = AppLaunch(app=app)
+        launch_first(self.bench, self.app_launch, self._launch)
+        return tuple(report.case for report in self.app_launch.reports)
+
+    def record(self, name: str, value: float, *, unit: str, better: Better) -> None:
+        """Keep a value that the test found out itself."""
+        self.bench.notes.record(name, value, unit=unit, better=better)
+
+    def state(self, facts: Mapping[str, Any]) -> None:
+        """Write down facts of the work done."""
+        self.bench.notes.add_facts(facts)
+
+    def give_up(self, reason: str) -> None:
+        """Write down why the target cannot run what the test asks for."""
+        self.bench.start.unsupported = reason
+
+    def finish(self) -> None:
+        """Take what can only be taken when the test's own references are gone."""
+        bench = self.bench
+        if self._broken is not None:
+            raise CaseError(
+                f"{bench.case.id}: {self._broken}, which the test caught",
+                "let it through, or measure a workload that does not raise",
+            )
+        if self._loaded is not None and bench.takes_scalars:
+            bench.notes.add_memory(self._loaded.finish())
+            bench.notes.add_loads(self._loaded.loads_ns)
+        if bench.notes.target is None and bench.start.scalars:
+            # Nothing but values that the test found out itself: it found them where calls run.
+            bench.notes.settle(bench.target_for(Call(function=self.finish)))
+        if bench.notes.target is not None:
+            bench.notes.finish()
+
+    # -- how ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _alone(self, name: str) -> Iterator[None]:
+        """Refuse a measurement that begins while another one of this test is under way."""
+        if self._running is not None:
+            raise CaseError(
+                f"{self.bench.case.id}: {name!r} was to be measured while {self._running!r} is",
+                "measure one after the other",
+            )
+        self._running = name
+        try:
+            yield
+        finally:
+            self._running = None
+
+    @contextmanager
+    def _unbroken(self, name: str) -> Iterator[None]:
+        """Note a measurement that ends with an exception: the test may catch it, but has no measurement then."""
+        try:
+            yield
+        except BaseException as error:
+            self._broken = f"the measurement of {name!r} ended with {type(error).__name__}"
+            raise
+
+    def _prepared(self, call: Call) -> Call:
+        """Say whether this start takes a call's memory; of an object that was loaded, the load's is taken."""
+        bench = self.bench
+        return replace(call, memory=bench.takes_scalars and self._loaded is None and bench.case.memory)
+
+    async def _spend(self, runner: AnyRunner, metric: Metric, workload: Call | Command) -> None:
+        """Do with a runner what this start is for: rounds, memory, or both."""
+        bench = self.bench
+        if bench.takes_rounds:
+            bench.probes.append(TimedProbe(metric=metric, workload=workload))
+        await bench.take_rounds(runner, metric)
+        if not isinstance(workload, Call):
+            return
+        if self._loaded is None:
+            await bench.take_memory_of_call(runner)
+        elif bench.takes_scalars:
+            # The peak is the load's: the object that was loaded is at work here.
+            self._loaded.resume()
+            await run_timed(runner, MIN_ITERATIONS, 1)

@@ -1,0 +1,84 @@
+"""Models measured alone: every method's time, the load and the memory of the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_devperf.case.workload import Model
+from pytest_devperf.metric import EXECUTE, LOAD, time_metric
+from pytest_devperf.session.starts.bench import Bench
+from pytest_devperf.session.starts.loads import LOAD_CYCLES
+from pytest_devperf.targets.awaited import run_now
+from pytest_devperf.targets.protocol import Answering, Runner, Surveying, Target
+from pytest_devperf.targets.survey import Survey
+
+__tracebackhide__ = True
+# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodProbe:
+    """One method of a model that was timed."""
+
+    model: Model
+
+    def repeat(self, bench: Bench, target: Target) -> None:
+        """Measure once more, in another process start."""
+        bench.notes.target = target
+        _measure_method(bench, target, self.model)
+
+
+def measure_model(bench: Bench, model: Model) -> Any:  # noqa: ANN401 - outputs by name
+    """Time a model's methods; in the starts that take loads, its load and memory too."""
+    target = bench.enter(model, EXECUTE)
+    survey = target.survey(model) if isinstance(target, Surveying) else Survey()
+    bench.notes.add_survey(survey)
+    bench.start.env["asked_ep"] = ",".join(model.providers) if model.providers else None
+    bench.notes.add_work(EXECUTE, model)
+    outputs = None
+    for method in survey.methods:
+        one = replace(model, method=method)
+        if bench.takes_rounds:
+            bench.probes.append(MethodProbe(model=one))
+        outputs = _measure_method(bench, target, one)
+    return outputs
+
+
+def outputs_of(runner: Runner) -> Any:  # noqa: ANN401 - outputs by name
+    """Give what a runner's workload returned last; None if it does not say."""
+    return runner.result() if isinstance(runner, Answering) else None
+
+
+def _measure_method(bench: Bench, target: Target, model: Model) -> Any:  # noqa: ANN401 - outputs by name
+    metric = time_metric(f"{EXECUTE}.{model.method}")
+    bench.notes.claim(metric.name)
+    outputs = None
+    if bench.takes_rounds:
+        with target.start(model, bench.orders.process) as runner:
+            run_now(bench.take_rounds(runner, metric))
+            outputs = outputs_of(runner)
+    if bench.takes_scalars and not bench.notes.has(LOAD):
+        # The first method's: the file is loaded once, whichever method runs then.
+        outputs = _load_again(bench, target, model, outputs)
+    elif outputs is None:
+        with target.start(model, bench.orders.process) as runner:
+            runner.run(1, 1)
+            outputs = outputs_of(runner)
+    return outputs
+
+
+def _load_again(bench: Bench, target: Target, model: Model, outputs: Any) -> Any:  # noqa: ANN401 - outputs by name
+    """Bring a model up several times: the first for memory, all for the load."""
+    loads_ns: list[int] = []
+    for cycle in range(LOAD_CYCLES):
+        with target.start(replace(model, memory=cycle == 0), bench.orders.process) as runner:
+            if runner.load_ns is not None:
+                loads_ns.append(runner.load_ns)
+            if cycle == 0:
+                if outputs is None:
+                    runner.run(1, 1)
+                    outputs = outputs_of(runner)
+                bench.notes.add_memory(runner.memory(bench.case.plan.iterations))
+    bench.notes.add_loads(loads_ns)
+    return outputs

@@ -1,0 +1,86 @@
+"""What one process start of one case gives: plain data.
+
+The same values are made in the session's own process and in fresh interpreters, from which they travel as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_devperf.measure.round import StartResult
+from pytest_devperf.metric import Metric
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.targets.device import Device
+
+Role = Literal["rounds", "solo", "all"]
+"""What a process start is for.
+
+`rounds`: timed rounds, shared with other cases. `solo`: load and memory of one case, alone in its
+interpreter. `all`: everything in one process (`--devperf-processes=1`).
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class Timed:
+    """The rounds of one metric in one process start."""
+
+    metric: Metric
+    start_result: StartResult
+
+
+@dataclass(slots=True, kw_only=True)
+class ScalarValues:
+    """Single values of one metric in one process start: loads, sizes, what a test found out itself."""
+
+    metric: Metric
+    values: list[float]
+    """ns for loads, MiB for sizes, the metric's own unit otherwise."""
+    baseline: float | None = None
+    """Memory before the workload was brought up, in MiB."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CaseStart:
+    """What one process start of one case gave."""
+
+    process: int
+    role: Role
+    timed: list[Timed] = field(default_factory=list)
+    olds: list[Timed] = field(default_factory=list)
+    """The old sides of metrics that were measured in turns within the test."""
+    scalars: list[ScalarValues] = field(default_factory=list)
+    kind: str | None = None
+    """Kind of the first workload: `call`, `model`, `command`, `app`."""
+    digests: dict[str, str] = field(default_factory=dict)
+    """Hash of every part of the workload by its name; must be the same in every start."""
+    works: dict[str, str] = field(default_factory=dict)
+    """Fingerprint of every workload by the metric it was measured as."""
+    ways: dict[str, str] = field(default_factory=dict)
+    """The same without what the workload is given, for a case whose inputs differ from start to start."""
+    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    model_sha256: str | None = None
+    skipped_methods: dict[str, str] = field(default_factory=dict)
+    env: dict[str, str | None] = field(default_factory=dict)
+    looks: list[Context] = field(default_factory=list)
+    prerun: Context | None = None
+    device: Device | None = None
+    instrumented: str | None = None
+    unsupported: str | None = None
+    timed_whole: bool = False
+    """Whether a program was timed from its start to its end."""
+    unseen_children: bool = False
+    """Whether a child process came and went without its memory being counted."""
+    solo: bool = False
+    """Whether the case has a load or sizes, which are taken in starts of its own."""
+
+
+def results_of(starts: Iterable[CaseStart]) -> dict[str, list[StartResult]]:
+    """Group the timed rounds by metric, in the order in which the test measured them."""
+    found: dict[str, list[StartResult]] = {}
+    for start in starts:
+        for timed in start.timed:
+            found.setdefault(timed.metric.name, []).append(timed.start_result)
+    return found

@@ -1,0 +1,162 @@
+"""Whole measuring sessions, driven without pytest: what starts when, what is concluded, what is kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from driving import Driven, drive
+
+from pytest_devperf.case.workload import Call
+from pytest_devperf.errors import UsageError
+from pytest_devperf.session.starts.meter import Meter
+
+MS = 1_000_000
+
+
+def fast() -> None: ...
+def slow() -> None: ...
+
+
+def times_fast(meter: Meter) -> None:
+    meter.time("latency", Call(function=fast))
+
+
+def times_slow(meter: Meter) -> None:
+    meter.time("latency", Call(function=slow))
+
+
+TWO = {"a::fast": times_fast, "a::slow": times_slow}
+SPEED = {"fast": MS, "slow": 5 * MS}
+
+
+def measure(folder: Path, tests=TWO, takes_ns=SPEED, **settings) -> Driven:
+    return drive(tests, folder, takes_ns=takes_ns, **settings)
+
+
+def test_every_case_gets_its_starts_and_is_reported_once(tmp_path: Path) -> None:
+    done = measure(tmp_path, plan={"processes": 3, "rounds": 6, "min_rounds": 6})
+    assert sorted(done.target.started) == [(name, process) for name in ("fast", "slow") for process in (0, 1, 2)]
+    assert sorted(state.case.id for state in done.reporter.concluded) == ["a::fast", "a::slow"]
+    assert done.gates == 0
+    (record,) = [state.record for state in done.reporter.concluded if state.case.id == "a::fast"]
+    assert record is not None
+    assert record.metrics[0].process == (0, 0, 1, 1, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [("interleaved", ["start 2 of 3", "start 3 of 3"]), ("sequential", ["start 2 of 3", "start 3 of 3"] * 2)],
+)
+def test_cases_alternate_or_follow_one_another(tmp_path: Path, order: str, expected: list[str]) -> None:
+    done = measure(tmp_path, plan={"processes": 3, "rounds": 6, "min_rounds": 6, "order": order})
+    assert [words for words in done.display.stages if not words.startswith("start 1")] == expected
+
+
+def test_stable_cases_end_early(tmp_path: Path) -> None:
+    done = measure(tmp_path, plan={"processes": 6, "rounds": 12})
+    assert max(process for _, process in done.target.started) < 5
+
+
+def test_a_saved_run_has_all_its_rounds(tmp_path: Path) -> None:
+    done = measure(tmp_path, save="base")
+    assert {process for _, process in done.target.started} == set(range(6))
+    assert [each.label for each in done.report.saved] == ["base"]
+
+
+def test_a_suspect_is_measured_again_and_only_the_suspect(tmp_path: Path) -> None:
+    measure(tmp_path, save="base")
+    done = measure(tmp_path, compare="base", takes_ns={"fast": MS, "slow": 10 * MS})
+    assert done.verdict("a::fast") == "within_noise"
+    assert done.verdict("a::slow") == "regressed"
+    again = {name for name, process in done.target.started if process >= 3}
+    assert again == {"slow"}
+    assert done.states["a::slow"].record.metrics[0].confirmation is not None  # type: ignore[union-attr]
+    assert any(words.startswith("waiting 10 s") for words in done.display.stages) is False  # the cooldown is off
+
+
+def test_a_regression_of_one_look_alone_is_none(tmp_path: Path) -> None:
+    measure(tmp_path, save="base")
+    once = {"fast": MS, "slow": 5 * MS, **{f"slow@{process}": 10 * MS for process in range(3)}}
+    done = measure(tmp_path, compare="base", takes_ns=once)
+    assert done.verdict("a::slow") not in {"regressed", None}
+
+
+def test_a_failing_test_has_no_further_starts_and_no_measurement(tmp_path: Path) -> None:
+    def fails(meter: Meter) -> None:
+        meter.time("latency", Call(function=fast))
+        raise UsageError("broken")
+
+    done = measure(tmp_path, {"a::fails": fails, "a::slow": times_slow})
+    assert [process for name, process in done.target.started if name == "fast"] == [0]
+    record = done.states["a::fails"].record
+    assert record is not None
+    assert (record.outcome, record.metrics) == ("failed", ())
+    assert done.reporter.concluded[0].case.id == "a::fails"
+
+
+def test_a_test_that_measures_nothing_is_skipped(tmp_path: Path) -> None:
+    done = measure(tmp_path, {"a::nothing": lambda _: None})
+    record = done.states["a::nothing"].record
+    assert record is not None
+    assert record.outcome == "skipped"
+
+
+def test_inputs_that_differ_from_start_to_start_fail_the_case(tmp_path: Path) -> None:
+    done = measure(tmp_path, {"a::slow": times_slow}, plan={"processes": 3, "rounds": 6, "min_rounds": 6})
+    state = done.states["a::slow"]
+    other = state.starts[1]
+    other.digests = dict.fromkeys(state.starts[0].digests, "another")
+    state.starts[0].digests = {"latency: argument 0": "first"}
+    other.digests = {"latency: argument 0": "second"}
+    with pytest.raises(Exception, match="argument 0 differs in every process start"):
+        state.check_digests(other)
+
+
+def test_a_label_that_nobody_saved_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is empty: save a run with --devperf-save=base first"):
+        measure(tmp_path, compare="base")
+
+
+def test_a_missing_case_is_a_gate_that_did_not_hold(tmp_path: Path) -> None:
+    measure(tmp_path, save="base")
+    assert measure(tmp_path, {"a::fast": times_fast}, compare="base").gates == 1
+    assert measure(tmp_path, {"a::fast": times_fast}, compare="base", fail_on_missing=False).gates == 0
+
+
+def test_repetitions_are_runs_of_their_own(tmp_path: Path) -> None:
+    done = measure(tmp_path, {"a::fast": times_fast}, aa=3, plan={"processes": 2, "rounds": 4})
+    assert [process for _, process in done.target.started] == list(range(6))
+    mode = done.session.mode
+    (noises,) = mode.noises(done.session.states).values()  # type: ignore[attr-defined]
+    assert noises
+    assert done.verdict("a::fast") is None
+
+
+def test_a_session_can_go_on_from_what_its_starts_found(tmp_path: Path) -> None:
+    """A mode decides by what a case knows: taken into another state, the starts lead to the same next one."""
+    done = measure(tmp_path, {"a::fast": times_fast}, plan={"processes": 4, "rounds": 8, "min_rounds": 8})
+    state = done.states["a::fast"]
+    starts, mode = list(state.starts), done.session.mode
+    state.concluded = False
+    for count in range(1, 4):
+        state.starts = starts[:count]
+        request = mode.next_start(state)
+        assert request is not None
+        assert (request.process, request.place, request.of) == (count, count, 4)
+    state.starts = starts
+    assert mode.next_start(state) is None
+
+
+def test_no_module_of_a_session_imports_pytest() -> None:
+    script = (
+        "import importlib, pkgutil, sys\n"
+        "import pytest_devperf.session as room\n"
+        "for module in pkgutil.walk_packages(room.__path__, room.__name__ + '.'):\n"
+        "    importlib.import_module(module.name)\n"
+        "print(sorted(name for name in sys.modules if name.partition('.')[0] in ('pytest', '_pytest', 'pluggy')))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
