@@ -156,7 +156,11 @@ def _judged(held: Sequence[tuple[Record, Measurement]], before: int, now: int, p
     if following is not None:
         again = held[following][1]
         confirmation = Confirmation(
-            process=again.process, samples_ns=again.samples_ns, samples=again.samples, anchor_ns=again.anchor_ns
+            process=again.process,
+            samples_ns=again.samples_ns,
+            samples=again.samples,
+            anchor_ns=again.anchor_ns,
+            ran_ns=again.ran_ns,
         )
         return judge(
             with_fields(measured, confirmation=confirmation),

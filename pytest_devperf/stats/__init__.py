@@ -3,7 +3,6 @@
 from pytest_devperf.stats.ranks import all_above_p, hodges_lehmann, rank_sum_p, signed_rank_p
 from pytest_devperf.stats.student import (
     chance_above,
-    clearly_higher,
     pooled_t,
     pooled_t_p,
     regularised_beta,
@@ -31,7 +30,6 @@ __all__ = [
     "as_fraction",
     "centres_and_widths",
     "chance_above",
-    "clearly_higher",
     "cov",
     "hodges_lehmann",
     "iqr",

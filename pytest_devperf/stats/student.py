@@ -118,18 +118,6 @@ def pooled_t(low: Sequence[float], high: Sequence[float]) -> tuple[float, int] |
     return difference / error, freedom
 
 
-def clearly_higher(low: Sequence[float], high: Sequence[float], chance: float) -> bool:
-    """Return whether a one-sided pooled t-test finds `high` above `low` at a significance level.
-
-    Args:
-        low: Values of one side.
-        high: Values of the other side.
-        chance: Significance level, 0.005 for half a percent.
-    """
-    found = pooled_t(low, high)
-    return found is not None and found[0] > student_critical(chance, found[1])
-
-
 def pooled_t_p(low: Sequence[float], high: Sequence[float]) -> float | None:
     """Compute the one-sided p-value of the pooled t-test for mean(high) > mean(low); None without freedom."""
     found = pooled_t(low, high)

@@ -223,6 +223,13 @@ def test_a_level_that_does_not_come_back_is_a_suspect_alone() -> None:
     assert (alone.suspects, alone.false_alarms) == (1, 0)
 
 
+def test_waits_for_a_cpu_are_taken_off_the_repetition_that_confirms_too() -> None:
+    waited = timed([1.1e6] * 3)
+    waited = derive(replace(waited, ran_ns=(round(30 * 1e6),) * len(waited.process)))
+    (found,) = noise([*repeated(1e6, 1.05e6), record(waited)], POLICY)
+    assert found.false_alarms == 0
+
+
 def test_spread_within_repetitions_is_told_from_spread_between_them() -> None:
     (starts,) = noise([record(timed([1e6, 1.02e6, 1.04e6])) for _ in range(3)], POLICY)
     assert starts.starts_pct == pytest.approx(1.96, abs=0.05)
