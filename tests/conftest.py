@@ -1,4 +1,4 @@
-"""How hypothesis runs, signals as a terminal gives them, and the end of what a hung test leaves."""
+"""Settings of hypothesis, default signal handlers, and cleanup after a test that hangs."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ def usual_signals() -> Iterator[None]:
 
 @pytest.fixture
 def untraced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measure no coverage in processes that a test starts: the times they take, and what traces them, are the point."""
+    """Disable coverage in processes that a test starts, because the test checks their times or what traces them."""
     monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
 
 
 @pytest.fixture
 def ordinary_rights() -> Iterator[None]:
-    """Let the permissions of files hold here, also for root."""
+    """Make the permissions of files apply, even to root."""
     if not hasattr(os, "geteuid"):
         pytest.skip("permissions as POSIX knows them")
     if os.geteuid() != 0:
         yield
         return
     if sys.platform != "linux":
-        pytest.skip("root can be bound by permissions on Linux alone")
+        pytest.skip("permissions apply to root only on Linux")
     with bound_by_permissions():
         yield
 
 
 BOOT_TIME_STEP_S = 1.0
-"""A process's age is counted from the boot, whose time the kernel tells in whole seconds."""
+"""The age of a process is relative to the boot time, which the kernel reports in whole seconds."""
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""Decisions have numbers of their own, and the index names every one by its heading."""
+"""Decisions have unique numbers, and the index contains all of their headings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "docs" / "decisions"
 
 
-def test_every_decision_has_a_number_of_its_own() -> None:
+def test_every_decision_has_its_own_number() -> None:
     numbers = Counter(each.name[:4] for each in FOLDER.glob("[0-9]*.md"))
     assert [number for number, count in numbers.items() if count > 1] == []
 

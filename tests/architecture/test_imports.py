@@ -1,4 +1,4 @@
-"""An installed plugin that is not used costs next to nothing: it imports none of the heavy packages."""
+"""An installed plugin that is not used imports none of the heavy packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pure rooms touch no file, no process, no terminal and no wall clock."""
+"""Pure rooms access no file, process, terminal or wall clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract `no-circles` of import-linter sees circles of modules, also those that only type checkers follow."""
+"""The contract `no-circles` of import-linter detects import cycles, including those of type annotations."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_contributing_names_paths_that_exist() -> None:
 
 
 def test_every_environment_of_the_checks_is_run_by_a_workflow() -> None:
-    """What runs on demand alone says so in its description."""
+    """Every environment is run by a workflow, except those for use on demand."""
     run = set().union(*(_asked_in_matrix(yaml.safe_load(path.read_text(encoding="utf-8"))) for path in WORKFLOWS))
 
     assert _environments() - run - {"py", "py310", "py311", "py312", "py313", "py314"} == {"dead", "mutation"}

@@ -1,4 +1,4 @@
-"""The parsers on real phones' outputs."""
+"""The parsers on output of real phones."""
 
 from __future__ import annotations
 

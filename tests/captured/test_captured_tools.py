@@ -1,4 +1,4 @@
-"""The readers on real tools' outputs."""
+"""The readers on output of real tools."""
 
 from __future__ import annotations
 

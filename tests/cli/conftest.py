@@ -1,4 +1,4 @@
-"""Runs of a made-up device, with samples of known speed."""
+"""Runs of a synthetic device, with known times."""
 
 from __future__ import annotations
 

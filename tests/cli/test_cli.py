@@ -1,4 +1,4 @@
-"""The command speaks the plugin's words, gives its exit codes, and needs no pytest."""
+"""The command prints the plugin's words, returns its exit codes, and does not import pytest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def devperf(*words, **options):
     )
 
 
-def test_every_verb_tells_its_arguments(capsys):
+def test_every_verb_lists_its_arguments(capsys):
     for verb in VERBS:
         with pytest.raises(SystemExit) as ended:
             main([verb, "--help"])
@@ -40,9 +40,9 @@ def test_every_verb_tells_its_arguments(capsys):
 def test_help_names_every_verb_and_the_exit_codes(capsys):
     assert main(["--help"]) == 0
 
-    told = capsys.readouterr().out
-    assert all(f"\n  {verb} " in told for verb in VERBS)
-    assert "4 a usage error" in told
+    output = capsys.readouterr().out
+    assert all(f"\n  {verb} " in output for verb in VERBS)
+    assert "4 a usage error" in output
 
 
 def test_no_verb_is_forgotten_in_the_help():
@@ -62,7 +62,7 @@ def test_an_empty_value_is_refused(words, capsys):
     assert "needs a value that is not empty" in capsys.readouterr().err
 
 
-def test_the_version_is_told(capsys):
+def test_the_version_is_printed(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"pytest-devperf {__version__}\n"
 
@@ -89,7 +89,7 @@ def test_a_comparison_imports_no_pytest(store, make_run):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         ([], "usage: devperf VERB"),
         (["lits"], "unknown verb 'lits': did you mean 'list'?"),
@@ -103,7 +103,7 @@ def test_a_comparison_imports_no_pytest(store, make_run):
         (["list", "--store", "s3://bucket"], "the store s3://bucket"),
     ],
 )
-def test_a_wrong_call_exits_4_and_says_what_is_right(store, capsys, words, told):
+def test_a_usage_error_exits_4_and_names_the_remedy(store, capsys, words, output):
     try:
         code = main(words)
     except SystemExit as ended:
@@ -111,7 +111,7 @@ def test_a_wrong_call_exits_4_and_says_what_is_right(store, capsys, words, told)
 
     assert code == 4
     captured = capsys.readouterr()
-    assert told in captured.err
+    assert output in captured.err
     assert captured.out == ""
 
 
@@ -122,7 +122,7 @@ def test_a_label_that_is_not_there_lists_those_that_are(store, make_run, capsys)
     assert "there is 'main' of host 0123456789ab" in capsys.readouterr().err
 
 
-def test_an_empty_store_says_how_to_fill_it(store, capsys):
+def test_for_an_empty_store_the_message_names_the_option_that_saves(store, capsys):
     assert main(["list"]) == 0
     assert "is empty: save a run with pytest --devperf-save LABEL" in capsys.readouterr().out
 
@@ -133,10 +133,10 @@ def test_list_shows_devices_and_labels(store, make_run, capsys):
     store.save(make_run("other", 3, OTHER, fast=1.0))
 
     assert main(["list"]) == 0
-    told = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["host", "Example", "CPU", "(4", "cores,", "0123456789ab)"] in told
-    assert ["main", "2", "2026-11-02T08:00:00Z"] in told
-    assert ["other", "1", "2026-11-03T08:00:00Z"] in told
+    output = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["host", "Example", "CPU", "(4", "cores,", "0123456789ab)"] in output
+    assert ["main", "2", "2026-11-02T08:00:00Z"] in output
+    assert ["other", "1", "2026-11-03T08:00:00Z"] in output
 
 
 def test_a_verbose_list_shows_every_run(store, make_run, capsys):
@@ -144,9 +144,9 @@ def test_a_verbose_list_shows_every_run(store, make_run, capsys):
         store.save(make_run("main", day, fast=1.0, slow=2.0))
 
     assert main(["list", "-v"]) == 0
-    told = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["main", "main0002", "2026-11-02T08:00:00Z", "2", "2026-11-02T08:00:00Z"] in told
-    assert ["main0001", "2026-11-01T08:00:00Z", "2", "2026-11-01T08:00:00Z"] in told
+    output = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["main", "main0002", "2026-11-02T08:00:00Z", "2", "2026-11-02T08:00:00Z"] in output
+    assert ["main0001", "2026-11-01T08:00:00Z", "2", "2026-11-01T08:00:00Z"] in output
 
 
 def test_the_store_of_a_parent_folder_is_found(store, make_run, tmp_path, monkeypatch, capsys):
@@ -166,10 +166,10 @@ def test_show_takes_a_label_an_id_or_a_file(store, make_run, capsys, word, tmp_p
     (tmp_path / "run.json").write_bytes(encode(Document(runs=(newest,))))
 
     assert main(["show", word, "-v"]) == 0
-    told = capsys.readouterr().out
-    assert "run main, 2026-11-02T08:00:00Z, main0002" in told
-    assert "devperf settings: suite quick, 3 process starts, 12 rounds, 30 iterations" in told
-    assert "round medians" in told
+    output = capsys.readouterr().out
+    assert "run main, 2026-11-02T08:00:00Z, main0002" in output
+    assert "devperf settings: suite quick, 3 process starts, 12 rounds, 30 iterations" in output
+    assert "round medians" in output
 
 
 @pytest.mark.parametrize("label", ["feature/x", "../x", "main.json"])
@@ -180,7 +180,7 @@ def test_a_label_that_looks_like_a_file_is_found(store, make_run, label):
     assert main(["compare", label, "--to", label]) == 0
 
 
-def test_the_beginning_of_two_ids_is_no_id(store, make_run, capsys):
+def test_the_beginning_of_two_ids_is_not_an_id(store, make_run, capsys):
     store.save(make_run("main", 1, fast=1.0))
     store.save(make_run("main", 2, fast=1.0))
 
@@ -199,17 +199,17 @@ def test_unchanged_code_is_within_noise(store, make_run, capsys):
     assert capsys.readouterr().out.endswith("devperf: 2 within noise; compared with old\n")
 
 
-def test_a_regression_is_told_and_fails_where_it_is_asked_to(store, make_run, capsys):
+def test_a_regression_is_reported_and_fails_only_on_request(store, make_run, capsys):
     base, slow = make_run("old", 1, a=1.0, b=2.0), make_run("new", 2, a=1.2, b=2.0)
 
     assert compare(store, base, slow) == 0
-    told = capsys.readouterr().out
-    assert "REGRESSED test_a.py::test_a: latency regressed: 1.00 -> 1.20 ms (+20.0 %), beyond" in told
-    assert told.endswith("devperf: 1 REGRESSED, 1 within noise; compared with old\n")
+    output = capsys.readouterr().out
+    assert "REGRESSED test_a.py::test_a: latency regressed: 1.00 -> 1.20 ms (+20.0 %), beyond" in output
+    assert output.endswith("devperf: 1 REGRESSED, 1 within noise; compared with old\n")
     assert main(["compare", "old", "--to", "new", "--fail"]) == 1
 
 
-def test_an_improvement_is_no_failure(store, make_run, capsys):
+def test_an_improvement_is_not_a_failure(store, make_run, capsys):
     assert compare(store, make_run("old", 1, a=1.2), make_run("new", 2, a=1.0), "--fail") == 0
     assert "1 improved" in capsys.readouterr().out
 
@@ -240,7 +240,7 @@ def test_a_suspect_whose_confirmation_did_not_find_it_passes(store, make_run, ca
     assert "1 SUSPECT" in capsys.readouterr().out
 
 
-def test_a_missing_case_is_named_and_fails_where_failing_was_asked_for(store, make_run, capsys):
+def test_a_missing_case_is_named_and_fails_only_on_request(store, make_run, capsys):
     base, less = make_run("old", 1, a=1.0, renamed=2.0), make_run("new", 2, a=1.0)
 
     assert compare(store, base, less) == 0
@@ -262,9 +262,9 @@ def test_another_device_is_never_compared_and_never_a_pass(store, make_run, tmp_
     store.save(make_run("new", 2, a=1.0))
 
     assert main(["compare", "./old.json", "--to", "new"]) == 1
-    told = capsys.readouterr().out
-    assert "INCOMPARABLE test_a.py::test_a: the baseline is from another device" in told
-    assert "NOTHING was compared with ./old.json" in told
+    output = capsys.readouterr().out
+    assert "INCOMPARABLE test_a.py::test_a: the baseline is from another device" in output
+    assert "NOTHING was compared with ./old.json" in output
 
 
 def test_a_label_of_another_device_alone_is_a_usage_error(store, make_run, capsys):
@@ -292,7 +292,7 @@ def test_an_older_run_can_be_the_baseline_by_its_id(store, make_run, capsys):
     assert "1 REGRESSED" in capsys.readouterr().out
 
 
-def test_an_empty_document_is_no_baseline(store, make_run, tmp_path, capsys):
+def test_an_empty_document_is_not_a_baseline(store, make_run, tmp_path, capsys):
     (tmp_path / "empty.json").write_bytes(encode(Document()))
     store.save(make_run("main", 1, a=1.0))
 
@@ -300,7 +300,7 @@ def test_an_empty_document_is_no_baseline(store, make_run, tmp_path, capsys):
     assert "empty.json has no run" in capsys.readouterr().err
 
 
-def test_a_plugin_can_bring_a_store_of_its_own(store, make_run, tmp_path, monkeypatch, capsys):
+def test_a_plugin_can_add_a_store(store, make_run, tmp_path, monkeypatch, capsys):
     store.save(make_run("elsewhere", 1, a=1.0))
     plugin = tmp_path / "site"
     (plugin / "vault-1.dist-info").mkdir(parents=True)
@@ -318,7 +318,7 @@ def test_a_plugin_can_bring_a_store_of_its_own(store, make_run, tmp_path, monkey
     assert "is empty" in capsys.readouterr().out
 
 
-def test_an_incomparable_case_fails_only_where_it_is_asked_to(store, make_run):
+def test_an_incomparable_case_fails_only_on_request(store, make_run):
     base, now = make_run("old", 1, a=1.0, b=1.0), make_run("new", 2, a=1.0, b=1.0)
     other = replace(now.cases[0], workload=replace(now.cases[0].workload, fingerprint="other"))
     now = replace(now, cases=(other, now.cases[1]))
@@ -342,9 +342,9 @@ def test_several_candidates_are_compared_each(store, make_run, capsys):
     store.save(make_run("two", 3, a=1.3))
 
     assert main(["compare", "old", "--to", "one", "two", "--fail"]) == 1
-    told = capsys.readouterr().out
-    assert "run one, 2026-11-02T08:00:00Z, one0002" in told
-    assert "1 REGRESSED, 1 within noise" in told
+    output = capsys.readouterr().out
+    assert "run one, 2026-11-02T08:00:00Z, one0002" in output
+    assert "1 REGRESSED, 1 within noise" in output
 
 
 def test_a_damaged_newest_run_stops_the_comparison_with_its_name(store, make_run, capsys):
@@ -355,9 +355,9 @@ def test_a_damaged_newest_run_stops_the_comparison_with_its_name(store, make_run
         file.truncate(500)
 
     assert main(["compare", "old", "--to", "new"]) == 4
-    told = capsys.readouterr().err
-    assert path in told
-    assert "is damaged" in told
+    output = capsys.readouterr().err
+    assert path in output
+    assert "is damaged" in output
 
 
 def test_a_bad_sample_in_a_file_makes_its_case_incomparable(store, make_run, tmp_path, capsys):
@@ -367,12 +367,12 @@ def test_a_bad_sample_in_a_file_makes_its_case_incomparable(store, make_run, tmp
     store.save(make_run("new", 2, a=1.0, b=1.0))
 
     assert main(["compare", "old.json", "--to", "new"]) == 0
-    told = capsys.readouterr().out
-    assert "1 INCOMPARABLE, 1 within noise" in told
-    assert "NaN, infinite, zero or negative" in told
+    output = capsys.readouterr().out
+    assert "1 INCOMPARABLE, 1 within noise" in output
+    assert "NaN, infinite, zero or negative" in output
 
 
-def test_failed_cases_are_no_candidates_and_no_baselines(store, make_run, capsys):
+def test_failed_cases_are_neither_candidates_nor_baselines(store, make_run, capsys):
     base, now = make_run("old", 1, a=1.0, b=1.0), make_run("new", 2, a=1.0, b=1.0)
     base = replace(base, cases=(replace(base.cases[0], outcome="failed"), base.cases[1]))
     now = replace(now, cases=(now.cases[0], replace(now.cases[1], outcome="error", reason="boom")))
@@ -381,7 +381,7 @@ def test_failed_cases_are_no_candidates_and_no_baselines(store, make_run, capsys
     assert "1 ERROR, 1 NEW; NOTHING was compared with old" in capsys.readouterr().out
 
 
-def test_a_reader_that_goes_away_is_no_error(store, make_run):
+def test_a_closed_pipe_is_not_an_error(store, make_run):
     run = make_run("main", 1, **{f"case{n}": 1.0 for n in range(40)})
     store.save(run)
     command = [sys.executable, "-m", "pytest_devperf.cli", "show", "main", "-vv"]
@@ -389,13 +389,13 @@ def test_a_reader_that_goes_away_is_no_error(store, make_run):
     with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.readline()
         process.stdout.close()
-        told = process.stderr.read()
+        output = process.stderr.read()
 
-    assert told == b""
+    assert output == b""
     assert process.returncode == 0
 
 
-def test_an_encoding_without_our_signs_is_no_error(store, make_run):
+def test_an_encoding_without_our_characters_is_not_an_error(store, make_run):
     store.save(make_run("main", 1, a=0.02))
 
     found = devperf("show", "main", env={"PYTHONIOENCODING": "ascii", "PATH": ""})

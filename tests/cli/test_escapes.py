@@ -1,4 +1,4 @@
-"""What a store holds never commands the terminal, whichever verb shows it."""
+"""No verb prints control characters from a store."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ def test_the_commit_of_a_slowdown_is_named(store, make_run, capsys):
 
     assert main(["history", "test_fast"]) == 0
 
-    told = capsys.readouterr().out
-    assert "test_a.py::test_fast: latency, 11 runs of main" in told
-    assert "2026-11-07T08:00:00Z  07abcdef0123 on main" in told
-    assert told.splitlines()[-1].startswith("slower +10.0 % since 07abcdef0123 on main: 1.002 ms -> 1.102 ms")
-    assert told.splitlines()[-1].endswith("the last commit before is 06abcdef0123 on main")
+    output = capsys.readouterr().out
+    assert "test_a.py::test_fast: latency, 11 runs of main" in output
+    assert "2026-11-07T08:00:00Z  07abcdef0123 on main" in output
+    assert output.splitlines()[-1].startswith("slower +10.0 % since 07abcdef0123 on main: 1.002 ms -> 1.102 ms")
+    assert output.splitlines()[-1].endswith("the last commit before is 06abcdef0123 on main")
 
 
 def test_a_steady_case_has_no_change(store, make_run, capsys):
@@ -43,9 +43,9 @@ def test_runs_of_another_workload_are_shown_and_not_compared(store, make_run, ca
         store.save(replace(made, cases=other))
 
     assert main(["history", "test_fast"]) == 0
-    told = capsys.readouterr().out
-    assert told.count("other workload") == 4
-    assert told.splitlines()[-1] == "no lasting change of level"
+    output = capsys.readouterr().out
+    assert output.count("other workload") == 4
+    assert output.splitlines()[-1] == "no lasting change of level"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_runs_of_another_workload_are_shown_and_not_compared(store, make_run, ca
         (["test_fast", "--label", "none"], "no label named 'none'"),
     ],
 )
-def test_what_is_not_there_is_told_with_what_there_is(store, make_run, capsys, words, hint):
+def test_an_unknown_name_is_reported_with_the_existing_ones(store, make_run, capsys, words, hint):
     save_days(store, make_run, [1.0])
 
     assert main(["history", *words]) == 4

@@ -1,4 +1,4 @@
-"""What a label's runs of unchanged code come to."""
+"""The noise of a label's runs of unchanged code."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def test_runs_of_a_generation_give_a_tolerance_to_paste(store, make_run, capsys)
 
     assert main(["noise", "main"]) == 0
 
-    told = capsys.readouterr().out
-    assert "3 runs, 2026-11-01T08:00:00Z to 2026-11-03T08:00:00Z" in told
-    assert "false alarms: 0 of 6 comparisons (0.0 %)" in told
-    assert told.splitlines()[-1] == "devperf_tolerance = latency=2%"
+    output = capsys.readouterr().out
+    assert "3 runs, 2026-11-01T08:00:00Z to 2026-11-03T08:00:00Z" in output
+    assert "false alarms: 0 of 6 comparisons (0.0 %)" in output
+    assert output.splitlines()[-1] == "devperf_tolerance = latency=2%"
 
 
 def test_runs_that_stray_ask_for_a_wider_tolerance(store, make_run, capsys):
@@ -37,7 +37,7 @@ def test_runs_that_stray_ask_for_a_wider_tolerance(store, make_run, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == "devperf_tolerance = latency=8.5%"
 
 
-def test_older_generations_count_only_where_they_are_asked_for(store, make_run, capsys):
+def test_older_generations_count_only_on_request(store, make_run, capsys):
     store.save(make_run(day=1, fast=1.0))
     store.save(make_run(day=2, fast=1.0))
 
@@ -46,7 +46,7 @@ def test_older_generations_count_only_where_they_are_asked_for(store, make_run, 
     assert main(["noise", "main", "--all"]) == 0
 
 
-def test_every_device_has_a_table_of_its_own(store, make_run, capsys):
+def test_every_device_has_its_own_table(store, make_run, capsys):
     appended(store, make_run, 1.0, 1.0)
     appended(store, make_run, 1.0, 1.0, device=OTHER)
 
@@ -59,7 +59,7 @@ def test_every_device_has_a_table_of_its_own(store, make_run, capsys):
 
 
 @pytest.mark.parametrize("words", [["none"], ["main", "--device", "ffff"]])
-def test_a_label_that_is_not_there_is_told_with_what_there_is(store, make_run, capsys, words):
+def test_an_unknown_label_is_reported_with_the_existing_ones(store, make_run, capsys, words):
     appended(store, make_run, 1.0, 1.0)
 
     assert main(["noise", *words]) == 4

@@ -28,7 +28,7 @@ def numbers(page: str) -> dict:
     return json.loads(page.partition('id="numbers">')[2].partition("</script>")[0])
 
 
-def test_a_label_is_written_as_html_beside_its_baseline(two_runs, tmp_path):
+def test_a_label_is_written_as_html_with_its_baseline(two_runs, tmp_path):
     assert main(["report", "now", "--baseline", "main", "-o", "out/report.html"]) == 0
 
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def test_the_end_of_the_name_decides_on_the_format(two_runs, tmp_path):
     assert "## Performance: 1 of 2 cases regressed" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
-def test_markdown_goes_to_standard_output_where_a_step_summary_takes_it(two_runs, capsys):
+def test_markdown_goes_to_standard_output_for_a_step_summary(two_runs, capsys):
     assert main(["report", "now", "--baseline", "main", "-o", "-", "--format", "markdown"]) == 0
 
     assert capsys.readouterr().out.startswith("<!-- pytest-devperf -->\n## Performance: 1 of 2 cases regressed\n")
@@ -98,7 +98,7 @@ def test_a_history_has_the_runs_of_the_label_and_the_one_that_is_shown(two_runs,
         (["now", "--baseline", "main", "--accept", "none", "-o", "r.html"], "no caution named 'none'"),
     ],
 )
-def test_what_cannot_be_written_is_told_in_one_line(two_runs, capsys, tmp_path, words, problem):
+def test_a_write_error_is_reported_in_one_line(two_runs, capsys, tmp_path, words, problem):
     try:
         code = main(["report", *words])
     except SystemExit as ended:

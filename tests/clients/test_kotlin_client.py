@@ -1,4 +1,4 @@
-"""The Kotlin client, compiled and run by a Java machine, reports to a real collector."""
+"""The Kotlin client, compiled and run on a JVM, reports to a real collector."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TASK = Task(run="r1", rounds=2, iterations=4, warmup=1)
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile the client with an app beside it."""
+    """Compile the client together with an app."""
     if shutil.which("kotlinc") is None or shutil.which("java") is None:
         pytest.skip("needs kotlinc and java on PATH")
     folder = tmp_path_factory.mktemp("client")
@@ -86,7 +86,7 @@ def test_every_case_is_measured_and_a_crash_is_gone_on_from(app: Path) -> None:
     assert cases["npu"].outcome == "skipped"
 
 
-def test_an_app_of_another_run_is_told_why_it_is_refused(app: Path) -> None:
+def test_an_app_of_another_run_gets_the_reason_of_its_refusal(app: Path) -> None:
     with Collector(TASK) as collector:
         ended = start(app, {**collector.environment, "DEVPERF_RUN": "r0"})
 

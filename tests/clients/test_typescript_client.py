@@ -36,7 +36,7 @@ NARROW_TASK = Task(run="r1", rounds=2, iterations=4, warmup=1)
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile the client and lay an app beside it."""
+    """Compile the client and write an app next to it."""
     compiler = CLIENT / "node_modules" / ".bin" / "tsc"
     tsc = str(compiler) if compiler.exists() else shutil.which("tsc")
     if shutil.which("node") is None or tsc is None:
@@ -69,7 +69,7 @@ def test_an_app_that_devperf_did_not_start_runs_as_ever(app: Path) -> None:
     assert start(app, {}).stdout == "not under devperf\n"
 
 
-def test_every_case_is_measured_as_the_task_says(app: Path) -> None:
+def test_every_case_is_measured_as_the_task_requires(app: Path) -> None:
     with Collector(NARROW_TASK) as collector:
         ended = start(app, collector.environment)
         cases = reported(collector)
@@ -94,7 +94,7 @@ def test_only_the_case_that_was_asked_for_runs(app: Path) -> None:
     assert list(cases) == ["sort"]
 
 
-def test_an_app_started_again_after_a_crash_goes_on_where_it_died(app: Path) -> None:
+def test_an_app_restarted_after_a_crash_continues_after_the_failed_case(app: Path) -> None:
     with Collector(NARROW_TASK) as collector:
         died = start(app, collector.environment, "--die")
         again = start(app, collector.environment, "--die")
@@ -106,7 +106,7 @@ def test_an_app_started_again_after_a_crash_goes_on_where_it_died(app: Path) -> 
     assert cases["dies"].reason == "the app died in this case when it ran before"
 
 
-def test_an_app_of_another_run_is_told_why_it_is_refused(app: Path) -> None:
+def test_an_app_of_another_run_gets_the_reason_of_its_refusal(app: Path) -> None:
     with Collector(NARROW_TASK) as collector:
         ended = start(app, {**collector.environment, "DEVPERF_RUN": "r0"})
 

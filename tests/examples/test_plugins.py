@@ -98,14 +98,14 @@ def test_every_process_start_is_one_of_the_board(rack: Rack) -> None:
 
 
 @NEEDS_A_SHELL
-def test_a_program_that_fails_on_the_board_fails_its_case_with_what_it_said(rack: Rack) -> None:
+def test_a_program_that_fails_on_the_board_fails_its_case_with_its_output(rack: Rack) -> None:
     (rack.path / "render").write_text("#!/bin/sh\necho out of memory >&2; exit 3\n")
     ran = rack.run("--devperf", "--devperf-target=board:local")
     assert ran.ret == 1
     ran.stdout.fnmatch_lines(["*exit code 3 on board local: out of memory*"])
 
 
-def test_what_a_board_cannot_run_is_skipped_and_says_why(rack: Rack) -> None:
+def test_workloads_that_a_board_cannot_run_are_skipped_with_the_reason(rack: Rack) -> None:
     rack.pytester.makepyfile(test_rendering="def test_call(devperf): devperf(len, [])")
     ran = rack.run("--devperf", "--devperf-target=board:local", "-rs")
     ran.stdout.fnmatch_lines(["*a board runs no call: use devperf.command*"])
@@ -152,7 +152,7 @@ def test_a_database_that_cannot_be_written_ends_the_session_before_anything_is_m
     ran.stderr.fnmatch_lines(["*sqlite:absent/runs.db cannot be used (unable to open database file)*"])
 
 
-def test_a_file_that_is_no_database_is_named_by_the_command(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_a_database_is_named_by_the_command(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
     (rack.path / "runs.db").write_bytes(b"no database" * 100)
     assert main(["list", "--store=sqlite:runs.db"]) == 4
     assert "sqlite:runs.db cannot be used (file is not a database)" in capsys.readouterr().err

@@ -40,7 +40,7 @@ def test_calls_and_memory_of_a_parser_grow_no_faster_than_its_input(parser: Pars
     assert check_growth(parser, PUMPS, SEED).faults == []
 
 
-# --- the harness finds what it looks for ----------------------------------------------------------
+# --- the harness detects faults -------------------------------------------------------------------
 
 
 def fake(call: registry.Call, *errors: type[Exception]) -> Parser:
@@ -64,7 +64,7 @@ def test_a_foreign_exception_and_an_absurd_number_are_faults(call: registry.Call
     assert "input b" in tally.faults[0]
 
 
-def test_what_a_parser_may_raise_is_no_fault_unless_its_message_is_the_input() -> None:
+def test_an_expected_exception_is_a_fault_only_if_its_message_is_the_input() -> None:
     def refuse(data: bytes) -> None:
         raise ValueError(data.decode("latin-1") * 2)
 
@@ -156,9 +156,9 @@ def test_the_same_seed_gives_the_same_inputs() -> None:
 def test_the_command_prints_every_parsers_inputs(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--inputs", "40", "--pumps", "1", "--only", "option s", "--workers", "1"]) == 0
 
-    told = capsys.readouterr().out
-    assert re.search(r"option seconds +\d+ +\d+ +1", told)
-    assert "4 parsers, 40 inputs, 4 pumps, seed 1: 0 faults" in told
+    output = capsys.readouterr().out
+    assert re.search(r"option seconds +\d+ +\d+ +1", output)
+    assert "4 parsers, 40 inputs, 4 pumps, seed 1: 0 faults" in output
 
 
 # --- nothing is left out --------------------------------------------------------------------------
@@ -181,7 +181,7 @@ EXCUSED: Mapping[str, str] = {
     "targets/android/journal.py": "_own read",
     "targets/android/setup.py": "_facts sources_sha256",
     "targets/host/models/executorch_build.py": "build",
-    # Hand what they read to a parser that is tried, or take one word of the kernel's or the system's.
+    # They pass their input to a fuzzed parser, or read a single word of the kernel's or the system's.
     "sensor/cpus.py": "_text read read_bound_cpus read_clusters",
     "sensor/instrument.py": "read_instrument",
     "sensor/linux.py": "_word text used_ram_mb",
@@ -217,14 +217,14 @@ EXCUSED: Mapping[str, str] = {
     "simphone/shell.py": "_packet",
     "simphone/wire.py": "encode",
 }
-"""Readers without a row of their own by file, and why."""
+"""Readers by file that have no entry of their own, with the reason."""
 
 NAMED = re.compile(r"(parse|split|decode|read)(_|$)")
 """Names of functions that read somebody else's text or bytes."""
 
 DECODERS = {"loads", "raw_decode", "unpack", "unpack_from", "from_bytes", "frombuffer", "read_text", "read_bytes",
             "ZipFile", "mmap"}  # fmt: skip
-"""Calls that make a function a reader, whatever its name."""
+"""Calls that make a function a reader, regardless of its name."""
 
 
 def _calls_a_decoder(function: ast.AST) -> bool:
@@ -279,6 +279,6 @@ def test_every_reader_is_tried() -> None:
     assert sorted(missing) == [], "add a row to benchmarks/fuzz/parsers.py, or say in EXCUSED why it needs none"
 
 
-def test_no_excuse_is_left_for_what_is_tried_or_gone() -> None:
+def test_no_exception_is_listed_for_parsers_that_are_fuzzed_or_removed() -> None:
     assert sorted(_excused() - _readers()) == []
     assert sorted(_excused() & _tried()) == []

@@ -1,4 +1,4 @@
-"""Inputs that keep the form of what a parser reads: JSON with other values in it, lines with other words in them."""
+"""Inputs that keep the format of a parser: JSON with other values, lines with other words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that are kept as files, so that a change of wording is seen as a difference.
+"""Golden files: texts stored as files, so that a change of wording shows as a difference.
 
 `DEVPERF_GOLDEN=write pytest tests/golden` writes them anew.
 """

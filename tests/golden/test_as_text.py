@@ -1,4 +1,4 @@
-"""What a session prints, kept as text."""
+"""The terminal output of a session."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_a_regression_explains_itself(golden):
     golden("tests/golden/failure.txt", failure_text(REGRESSED, 90) + "\n")
 
 
-def test_two_devices_are_told_apart(golden):
+def test_two_devices_are_distinguishable(golden):
     phone = replace(RUN, device=PHONE, run_context=WARM, cases=CASES[3:4], missing=())
     host = replace(RUN, cases=CASES[2:3], missing=())
 

@@ -1,4 +1,4 @@
-"""The collector takes what its own run's app reports, once, and nothing else."""
+"""The collector accepts each report of its own run's app once, and nothing else."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def names(collector: Collector, **more: object) -> list[str]:
     return [report.case for report in collector.reports(timeout_s=5, **more)]
 
 
-def test_an_app_is_told_where_to_report_and_what_to_do(collector: Collector, app: App) -> None:
+def test_an_app_gets_the_address_of_the_collector_and_its_task(collector: Collector, app: App) -> None:
     status, task = app.send("GET", "/v1/run")
 
     assert status == 200
@@ -77,9 +77,7 @@ def test_an_app_is_told_where_to_report_and_what_to_do(collector: Collector, app
     assert collector.environment["DEVPERF_RUN"] == "run-2"
 
 
-def test_every_posted_case_comes_in_order_and_the_final_report_adds_what_was_lost(
-    collector: Collector, app: App
-) -> None:
+def test_posted_cases_arrive_in_order_and_the_final_report_adds_lost_ones(collector: Collector, app: App) -> None:
     assert app.post("/v1/cases", case("a")) == (201, {"new": True})
     assert app.post("/v1/cases", case("b")) == (201, {"new": True})
     app.end(case("a"), case("b"), case("lost on the way"))
@@ -103,7 +101,7 @@ def test_a_case_reported_twice_keeps_its_first_report(collector: Collector, app:
     assert report.rounds_ns["latency"] == ((100, 101),)
 
 
-def test_an_app_that_was_started_again_learns_what_is_done_and_what_it_died_in(app: App) -> None:
+def test_a_restarted_app_gets_the_cases_that_are_done_and_the_one_it_crashed_in(app: App) -> None:
     app.post("/v1/begin", {"run": "run-2", "case": "a"})
     app.post("/v1/cases", case("a"))
     app.post("/v1/begin", {"run": "run-2", "case": "b"})
@@ -116,7 +114,7 @@ def test_an_app_that_was_started_again_learns_what_is_done_and_what_it_died_in(a
 
 
 @pytest.mark.parametrize("path", ["/v1/begin", "/v1/cases", "/v1/end"])
-def test_a_stale_app_of_another_run_is_refused_and_told_so(collector: Collector, app: App, path: str) -> None:
+def test_a_stale_app_of_another_run_is_refused_with_the_reason(collector: Collector, app: App, path: str) -> None:
     stale = {"run": "run-1", "cases": []} if path == "/v1/end" else case("a", run="run-1")
     status, answer = app.post(path, stale)
     app.end()
@@ -185,7 +183,7 @@ def test_a_body_of_unknown_length_is_refused(app: App, length: str | None) -> No
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/v1/cases"), ("POST", "/v1/../run")])
-def test_there_is_nothing_else(app: App, method: str, path: str) -> None:
+def test_other_paths_are_not_found(app: App, method: str, path: str) -> None:
     assert app.send(method, path, b"{}" if method == "POST" else None)[0] == 404
 
 
@@ -208,7 +206,7 @@ def test_silence_is_an_error_that_names_the_case_the_app_was_in(collector: Colle
         list(reports)
 
 
-def test_silence_after_a_refusal_says_why_it_was_refused(collector: Collector, app: App) -> None:
+def test_a_timeout_after_a_refusal_names_the_reason_of_the_refusal(collector: Collector, app: App) -> None:
     app.send("GET", "/v1/run", headers={})
 
     with pytest.raises(TargetError, match="the last request was refused: the token is another run's"):
@@ -230,7 +228,7 @@ def test_nothing_is_taken_after_the_end(collector: Collector, app: App) -> None:
     assert names(collector) == ["a"]
 
 
-def test_a_hundred_cases_posted_at_once_are_all_taken_once(collector: Collector, app: App) -> None:
+def test_a_hundred_cases_posted_at_once_are_all_recorded_once(collector: Collector, app: App) -> None:
     def post(start: int) -> None:
         for number in range(start, start + 25):
             app.post("/v1/cases", case(f"case {number % 50}"))
@@ -245,7 +243,7 @@ def test_a_hundred_cases_posted_at_once_are_all_taken_once(collector: Collector,
     assert sorted(names(collector)) == sorted(f"case {number}" for number in range(50))
 
 
-def test_an_address_that_is_not_this_machines_is_told() -> None:
+def test_an_address_of_another_machine_is_an_error() -> None:
     with pytest.raises(TargetError, match=r"cannot listen on 192\.0\.2\.1"):
         Collector(Task(run="r", rounds=1, iterations=1, warmup=0), host="192.0.2.1")
 

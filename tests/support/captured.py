@@ -1,4 +1,4 @@
-"""Outputs of real phones and tools."""
+"""Captured output of real phones and tools."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 OWN = Path(__file__).parents[1] / "captured" / "data"
-"""Those whose licences allow it; its README says where they come from."""
+"""Captures whose licences allow it; the README names their sources."""
 
 
 def captured(name: str) -> bytes:
-    """Read one, from the folder that DEVPERF_CAPTURED names if it holds it, else from ours."""
+    """Read a capture, from the folder DEVPERF_CAPTURED if it contains it, else from this repository."""
     other = Path(os.environ.get("DEVPERF_CAPTURED", OWN), name)
     return (other if other.is_file() else OWN / name).read_bytes()
 

@@ -1,4 +1,4 @@
-"""Print the coverage of every room and fail if one fell below its least.
+"""Print the coverage of every room and fail if one is below its minimum.
 
 Reads the JSON report of coverage.py: `coverage json -o coverage.json && python coverage_by_room.py coverage.json`.
 """
@@ -37,7 +37,7 @@ this was measured. Other tests only add to it. A room that is not named has no l
 
 
 def count_by_room(report: dict) -> dict[str, Counter[str]]:
-    """Sum the lines and branches of each room; a module beside the rooms is one by itself."""
+    """Sum the lines and branches of each room; a top-level module is a room by itself."""
     rooms: dict[str, Counter[str]] = {}
     for name, found in report["files"].items():
         room = Path(name).relative_to(PACKAGE).parts[0].removesuffix(".py")
@@ -46,7 +46,7 @@ def count_by_room(report: dict) -> dict[str, Counter[str]]:
 
 
 def percent(counts: Counter[str]) -> float:
-    """Give the share of lines and branches that were run, as coverage.py counts it."""
+    """Return the share of covered lines and branches, as coverage.py computes it."""
     total = counts["num_statements"] + counts["num_branches"]
     return 100 * (counts["covered_lines"] + counts["covered_branches"]) / total if total else 100.0
 

@@ -1,4 +1,4 @@
-"""Runs in which every text that a file may choose commands the terminal."""
+"""Runs in which every text from a file contains terminal commands."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def _hostile(value: Any, key: str = "") -> Any:
 
 
 def is_harmless(text: str) -> bool:
-    """Tell whether a text holds nothing but what shows, and line breaks."""
+    """Return whether a text contains only printable characters and line breaks."""
     return all(line.isprintable() for line in text.split("\n"))

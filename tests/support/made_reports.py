@@ -1,4 +1,4 @@
-"""Reports of made-up devices: their numbers are known, and there may be any number of cases."""
+"""Synthetic reports of any size with known values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CAP_KHZ, CAPPED_KHZ, WARM_C = 2_914_000, 2_600_000, 33.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A report, what it was compared with, and the runs of its history."""
+    """A report, its baselines, and the runs of its history."""
 
     report: Report
     baselines: Mapping[str, Mapping[str, Baseline]]
@@ -91,7 +91,7 @@ def made_record(case_id: str, ms: float, seed: int, *, temp_c: float = 30.0, ite
 
 
 def made_run(day: int, label: str, names: Sequence[str], factor: Callable[[int], float], **fields: float) -> Run:
-    """Make a run; case `n` takes `factor(n)` times what it usually takes."""
+    """Build a run; case `n` takes `factor(n)` times its usual time."""
     taken_at = f"2026-11-{day:02}T08:00:00Z"
     return Run(
         id=f"{label}{day:02}",

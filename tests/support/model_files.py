@@ -1,4 +1,4 @@
-"""Writes tiny .tflite, .pte and .onnx files for tests, by the numbers of their schemas' fields."""
+"""Write tiny .tflite, .pte and .onnx files for tests, by the field numbers of their schemas."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def onnx(*, inputs: Sequence[str] = ("x",), external: Sequence[str] = (), levels
     Args:
         inputs: Their names.
         external: Locations of external data, one tensor each.
-        levels: How many graphs lie in one another.
+        levels: Number of nested graphs.
     """
 
     def tensor(location: str) -> bytes:

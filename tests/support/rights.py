@@ -1,4 +1,4 @@
-"""File permissions that hold for root, too."""
+"""Make file permissions apply to root as well."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VERSION_3 = 0x20080522
 """`_LINUX_CAPABILITY_VERSION_3` of <linux/capability.h>: two words for every set."""
 
 OVERRIDES = 1 << 1 | 1 << 2
-"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: what lets root pass by permissions."""
+"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, which let root bypass permissions."""
 
 
 class Header(ctypes.Structure):
@@ -24,7 +24,7 @@ class Sets(ctypes.Structure):
 
 @contextmanager
 def bound_by_permissions() -> Iterator[None]:
-    """Take from this thread what lets root pass by the permissions of files, and give it back."""
+    """Drop this thread's capabilities to bypass file permissions, and restore them afterwards."""
     libc = ctypes.CDLL(None, use_errno=True)
     header, sets = Header(VERSION_3, 0), (Sets * 2)()
 

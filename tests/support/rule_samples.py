@@ -1,4 +1,4 @@
-"""Records made of arithmetic, for the tests of the rule."""
+"""Synthetic records for tests of the rule."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHAPE = tuple((min(index - 7, 0) + max(index - 15, 0)) / 6.75 for index in range
 
 
 def round_of(centre_ns: float, width_ns: float) -> tuple[float, ...]:
-    """A round with this median and interquartile range, of which the faster half alone tells the same.
+    """A round with this median and interquartile range, whose faster half has the same.
 
     It is flat from its first quartile to its median, and steep enough below that twice the interquartile range of
     the faster half is that of all.

@@ -1,4 +1,4 @@
-"""Runs a program on a terminal and keeps what a user sees."""
+"""Run a program on a terminal and record what a user sees."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = 150
 
 @dataclass(slots=True)
 class Seen:
-    """What a terminal showed."""
+    """The contents of a terminal."""
 
     frames: list[list[str]] = field(default_factory=list)
     """The rows after every step, without blanks at their ends."""
@@ -47,7 +47,7 @@ class Seen:
 
 
 def run_on_terminal(argv: Sequence[str], *, columns: int, environment: Mapping[str, str] | None = None) -> Seen:
-    """Run a program on a terminal of its own until it ends."""
+    """Run a program on a new terminal until it exits."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))  # rows, columns, pixels
     variables = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
@@ -62,7 +62,7 @@ def run_on_terminal(argv: Sequence[str], *, columns: int, environment: Mapping[s
 
 
 def replay(written: bytes, columns: int) -> Seen:
-    """Show what was written step by step: a step ends with every line, and wherever a part of one is erased."""
+    """Return the output step by step: a step ends with every line, and when a part of a line is erased."""
     screen = pyte.Screen(columns, ROWS)
     stream = pyte.ByteStream(screen)
     seen = Seen()

@@ -1,4 +1,4 @@
-"""Builds stand-ins of LiteRT's and ExecuTorch's tools with this machine's compiler."""
+"""Build replacements of LiteRT's and ExecuTorch's tools with this machine's compiler."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OPTIONS = {"benchmark_model": ("-DBENCHMARK",), "executor_runner": ()}
 
 
 def build_stand_in(name: str, folder: Path, *options: str) -> Path:
-    """Build one; its source says which options there are."""
+    """Build one; its source documents its options."""
     compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
     if compiler is None:
         pytest.skip("no C compiler")

@@ -1,4 +1,4 @@
-"""States that tests wait for, and programs that end with their test."""
+"""Wait for states, and run programs that end with their test."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def has_ended(pid: int) -> bool:
 
 @contextmanager
 def running(words: list[str], **how: Any) -> Iterator[subprocess.Popen[Any]]:
-    """Run a program beside a block and wait for its end; if the block raises, end it."""
+    """Run a program in parallel to a block and wait for its exit; if the block raises, end it."""
     with subprocess.Popen(words, **how) as process:
         try:
             yield process

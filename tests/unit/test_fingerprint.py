@@ -1,4 +1,4 @@
-"""The workload's fingerprint: equal for equal work, everywhere; blind to what is under test."""
+"""The workload's fingerprint: equal for equal work everywhere, independent of the code under test."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_type_without_a_buffer_is_hashed_too():
     assert taken(dates) != taken(dates[::-1])
 
 
-def test_a_container_within_itself_comes_to_an_end():
+def test_hashing_a_container_within_itself_ends():
     loop: list[Any] = [1]
     loop.append(loop)
     again: list[Any] = [1]
@@ -113,7 +113,7 @@ def test_a_container_within_itself_comes_to_an_end():
     assert taken(loop) == taken(again)
 
 
-def test_nesting_without_end_comes_to_an_end():
+def test_hashing_endless_nesting_ends():
     deep: list[Any] = []
     for _ in range(5000):
         deep = [deep]
@@ -134,7 +134,7 @@ def test_moving_a_text_between_items_is_another_list(values, data):
         assert Digest().of(values) != Digest().of(joined)
 
 
-def test_the_function_is_what_is_under_test_and_no_part_of_the_work():
+def test_the_function_is_under_test_and_not_part_of_the_work():
     one = Call(function=sorted, args=([1],))
 
     assert fingerprint(one, Digest(), facts={}) == fingerprint(replace(one, function=max), Digest(), facts={})
@@ -157,7 +157,7 @@ def test_a_positional_argument_is_not_a_keyword_argument():
     assert taken(1) != taken(x=1)
 
 
-def test_a_models_path_is_no_part_of_the_work_but_its_inputs_and_dims_are():
+def test_a_models_path_is_not_part_of_the_work_but_its_inputs_and_dims_are():
     model = Model(path="/a/model.onnx", dims={"seq": 3})
     facts = {"x": {"shape": [1, 3], "dtype": "float32", "sha256": "aa"}}
 
@@ -195,7 +195,7 @@ def test_a_prefix_is_replaced_only_as_a_whole_path(text, expected):
     assert replace_prefix(text, "/tmp/", "<tmp>") == expected
 
 
-def test_paths_in_a_list_of_texts_become_placeholders_whatever_stands_before_them():
+def test_paths_in_a_list_of_texts_become_placeholders_after_any_text():
     here = Digest({"/tmp/a": "<tmp>"}).of(["x", "/tmp/a/m", "y"])
     there = Digest({"/var/b/": "<tmp>"}).of(["x", "/var/b/m", "y"])
 
@@ -244,7 +244,7 @@ def test_no_numpy_is_imported_for_work_without_arrays():
     assert printed.strip() == "False"
 
 
-def test_each_argument_has_a_digest_of_its_own():
+def test_each_argument_has_its_own_digest():
     first = digest_inputs(Call(function=len, args=([1], 2), kwargs={"key": "k"}), Digest())
     second = digest_inputs(Call(function=len, args=([1], 3), kwargs={"key": "k"}), Digest())
 
@@ -268,5 +268,5 @@ def test_a_strided_array_is_described_by_its_bytes_in_c_order():
     assert describe_inputs({"x": array.T})["x"]["sha256"] == describe_inputs({"x": array.T.copy()})["x"]["sha256"]
 
 
-def test_what_is_no_array_is_described_by_its_type():
+def test_inputs_other_than_arrays_are_described_by_their_type():
     assert describe_inputs({"n": 3})["n"]["type"] == "int"

@@ -1,4 +1,4 @@
-"""Hashing ends and never fails, whatever object a test hands over; what cannot be read is known by its type."""
+"""Hashing any object ends without an error; values that cannot be read are represented by their type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_devperf.session.starts.facts import plain_fact
 
 
 class Raises:
-    """Whatever is asked of it, it raises."""
+    """Raises on every access."""
 
     def __getattribute__(self, name: str) -> Any:
         raise RuntimeError(name)
@@ -46,7 +46,7 @@ class Raises:
 
 
 class Proxy:
-    """A lazy proxy: it answers for what it stands for, `__class__` included, and fails when it is asked too early."""
+    """A lazy proxy: it answers for its target, `__class__` included, and fails if it is used too early."""
 
     @property
     def __class__(self) -> Any:
@@ -73,7 +73,7 @@ class Endless(Mapping[int, Any]):
 
 
 class FalseArray:
-    """It has what arrays have, and none of it is of use."""
+    """It has the attributes of arrays, but none of them works."""
 
     shape: Any = None
     dtype: Any = None
@@ -190,7 +190,7 @@ HOSTILE: dict[str, Any] = {
     "a mock of a dict": Mock(spec=dict),
     "a mock of an array": Mock(spec=np.ndarray),
     "a magic mock of a list": MagicMock(spec=list),
-    "an array that holds a mock": np.array([MagicMock(), 1], dtype=object),
+    "an array that contains a mock": np.array([MagicMock(), 1], dtype=object),
     "an array within itself": array_in_itself(),
     "an object that raises": Raises(),
     "a list of objects that raise": [Raises(), {1: Raises()}],
@@ -215,14 +215,14 @@ HOSTILE: dict[str, Any] = {
     "half a character": "\ud800",
     "a module": sys,
     "a generator": (each for each in ()),
-    "dates that are no dates": np.array(["NaT"], dtype="datetime64[s]"),
+    "dates that are NaT": np.array(["NaT"], dtype="datetime64[s]"),
     "rows": np.zeros(2, dtype=[("a", "i4"), ("b", "O")]),
     "one row": np.zeros(2, dtype=[("a", "i4"), ("b", "O")])[0],
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hashing_ends_whatever_the_value(name):
+def test_hashing_any_value_ends(name):
     call = Call(function=len, args=(HOSTILE[name],), kwargs={"key": HOSTILE[name]})
 
     assert digest_inputs(call, Digest()) == digest_inputs(call, Digest())
@@ -232,7 +232,7 @@ def test_hashing_ends_whatever_the_value(name):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_fact_is_spelled_whatever_the_value(name):
+def test_any_value_of_a_fact_can_be_formatted(name):
     assert repr(plain_fact(HOSTILE[name], Digest())) == repr(plain_fact(HOSTILE[name], Digest()))
 
 
@@ -249,7 +249,7 @@ def test_a_fact_is_spelled_whatever_the_value(name):
         "a mapping without an end",
     ],
 )
-def test_what_cannot_be_read_is_known_by_its_type(name):
+def test_a_value_that_cannot_be_read_is_represented_by_its_type(name):
     value = HOSTILE[name]
 
     assert Digest().of(value) == Digest().of(type(type(value).__qualname__, (), {})())

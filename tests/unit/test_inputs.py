@@ -1,4 +1,4 @@
-"""Synthetic inputs are the same values everywhere, and what their docstrings say."""
+"""Synthetic inputs are the same everywhere, as their docstrings describe."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NUMERIC = [
 
 
 def digest(value: np.ndarray | str) -> str:
-    """Hash the value, in little-endian byte order whatever the machine's."""
+    """Hash the value, in little-endian byte order on every machine."""
     data = value.encode() if isinstance(value, str) else value.astype(value.dtype.newbyteorder("<")).tobytes()
     return hashlib.sha256(data).hexdigest()[:16]
 
@@ -173,7 +173,7 @@ def test_the_voice_sounds_between_80_and_3700_hertz() -> None:
 
 @given(length=st.integers(1, 300), vocabulary=st.integers(1, 2**31))
 @settings(max_examples=40)
-def test_tokens_lie_below_the_vocabulary(length: int, vocabulary: int) -> None:
+def test_tokens_are_below_the_vocabulary(length: int, vocabulary: int) -> None:
     tokens = inputs.tokens(length, vocabulary=vocabulary)
 
     assert tokens.shape == (length,)
@@ -221,7 +221,7 @@ def test_floats_fill_minus_one_to_one(dtype: str) -> None:
 
 @given(data=st.data(), dtype=st.sampled_from([name for name in NUMERIC if "int" in name]))
 @settings(max_examples=60)
-def test_integers_lie_between_their_bounds(data: st.DataObject, dtype: str) -> None:
+def test_integers_are_within_their_bounds(data: st.DataObject, dtype: str) -> None:
     limits = np.iinfo(dtype)
     low = data.draw(st.integers(int(limits.min), int(limits.max)))
     high = data.draw(st.integers(low + 1, int(limits.max) + 1))

@@ -1,4 +1,4 @@
-"""What .tflite and .pte files say about themselves."""
+"""Methods, inputs and outputs in .tflite and .pte files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_signatures_are_methods_and_name_inputs_and_outputs():
     assert methods[1].outputs[0].name == "y"
 
 
-def test_open_dimensions_are_seen_although_the_shape_says_1():
+def test_open_dimensions_are_detected_although_the_shape_contains_1():
     assert parse_litert(tflite(open_rank=1))[0].inputs[0].shape == (None, 3)
 
 
@@ -51,18 +51,18 @@ def test_execution_plans_are_methods_with_numbered_inputs():
     assert backends_of(methods) == "kernels"
 
 
-def test_bounded_sizes_stand_and_unbound_ones_are_open():
+def test_bounded_sizes_are_used_and_unbounded_ones_are_open():
     assert parse_executorch(pte(dynamism=1))[0].inputs[0].shape == (2, 3)
     assert parse_executorch(pte(dynamism=2))[0].inputs[0].shape == (None, None)
 
 
-def test_a_method_that_takes_a_plain_number_says_so():
+def test_a_method_that_takes_a_plain_number_is_skipped_with_the_reason():
     (method,) = parse_executorch(pte(with_int=True))
 
     assert method.reason == "input 'input2' is of type int, and only tensors can be fed"
 
 
-def test_a_method_whose_sizes_are_open_says_what_it_wants_and_others_run(tmp_path):
+def test_a_method_with_open_sizes_names_them_and_others_run(tmp_path):
     methods = parse_litert(tflite(signatures=["small", "open"], open_rank=1))
     model = Model(path=str(tmp_path / "m.tflite"), dims={})
     pinned = parse_litert(tflite(signatures=["small"]))
@@ -86,14 +86,14 @@ def test_inputs_of_several_methods_are_described_under_their_names():
 
 
 @pytest.mark.parametrize("fields", [{"inputs": {"z": np.ones(1)}}, {"dims": {"z": 1}}])
-def test_what_no_method_takes_is_refused_with_what_they_take(fields):
+def test_an_input_that_no_method_takes_is_refused_with_the_known_ones(fields):
     with pytest.raises(CaseError, match=r"'z'.*one takes x float32"):
         prepare_methods(parse_litert(tflite(signatures=["one", "two"])), Model(path="m.tflite", **fields))
 
 
 @pytest.mark.parametrize("read", [read_litert, read_executorch])
 @pytest.mark.parametrize("data", [b"nothing at all", b"", b"\xff\xff\xff\x7fTFL3\xff", b"\xff\xff\xff\x7fET12\xff"])
-def test_a_foreign_file_is_told_by_its_name(read, data, tmp_path):
+def test_a_foreign_file_is_named_in_the_error(read, data, tmp_path):
     path = tmp_path / "model.bin"
     path.write_bytes(data)
 
@@ -136,7 +136,7 @@ def test_an_onnx_model_names_its_inputs_outputs_and_weights():
     assert schema.external == ("sub/v.bin", "w.bin")
 
 
-def test_graphs_in_one_another_are_refused_beyond_what_protobuf_reads():
+def test_nested_graphs_are_refused_beyond_the_limit_of_protobuf():
     assert parse_schema(onnx(external=["w"], levels=30)).external == ("w",)
 
     with pytest.raises(ValueError, match="nested more than 100 levels"):
@@ -161,7 +161,7 @@ def test_a_git_lfs_pointer_in_the_place_of_a_model_is_called_so(read, tmp_path):
 
 @pytest.mark.parametrize("read", [read_litert, read_executorch, read_schema])
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO is a POSIX matter")
-def test_a_model_that_is_no_regular_file_is_not_waited_for(read, tmp_path):
+def test_a_model_that_is_not_a_regular_file_is_not_waited_for(read, tmp_path):
     os.mkfifo(tmp_path / "m.bin")
 
     for path in (tmp_path / "m.bin", tmp_path, Path(os.devnull)):
@@ -209,7 +209,7 @@ def test_weights_outside_the_models_folder_are_refused(model, name):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO is a POSIX matter")
-def test_weights_that_are_no_regular_file_are_not_waited_for(model, tmp_path):
+def test_weights_that_are_not_a_regular_file_are_not_waited_for(model, tmp_path):
     path = model("w.bin")
     os.mkfifo(tmp_path / "models" / "w.bin")
 
@@ -217,7 +217,7 @@ def test_weights_that_are_no_regular_file_are_not_waited_for(model, tmp_path):
         model_sha256(path, ("w.bin",))
 
 
-def test_weights_may_lie_behind_a_link_as_download_caches_lay_them_out(model, tmp_path):
+def test_weights_may_be_links_as_in_download_caches(model, tmp_path):
     path = model("w.bin")
     (tmp_path / "models" / "w.bin").symlink_to(tmp_path / "outside")
 

@@ -1,4 +1,4 @@
-"""What a session came to is counted, never guessed."""
+"""The counts of a session's report."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def test_every_verdict_is_counted_in_the_last_line(verdict):
     assert f"devperf: 1 {written};" in summary_line(a_report(a_case(verdict)))
 
 
-def test_every_verdict_has_its_place_among_the_others():
+def test_every_verdict_is_ranked():
     assert set(VERDICTS) == set(WORST_FIRST)
 
 
 # A plain pass is shown by its verdict, or as measured.
 @pytest.mark.parametrize("kind", sorted({*VERDICTS, *get_args(Outcome)} - {"passed"}))
-def test_everything_that_a_record_can_end_as_is_shown(kind):
+def test_every_outcome_of_a_record_is_shown(kind):
     record = a_case(kind) if kind in VERDICTS else a_case(outcome=kind)
     (group,) = grouped(a_report(record))
     assert group.title == OUTCOMES[kind].group
     assert OUTCOMES[kind].word in summary_line(a_report(record))
 
 
-def test_what_has_no_verdict_is_counted_too():
+def test_cases_without_a_verdict_are_counted_too():
     report = a_report(a_case(), a_case(outcome="failed"), a_case(outcome="error"), missing=("a", "b"), pending=3)
 
     assert report.counts == {"failed": 1, "error": 1, "missing": 2, "pending": 3, "measured": 1}
@@ -66,7 +66,7 @@ def test_counts_add_up_to_the_cases():
     assert set(a_report(*cases).counts) <= set(OUTCOMES)
 
 
-def test_a_test_that_failed_by_itself_has_failed_whatever_its_numbers_say():
+def test_a_test_that_failed_by_itself_counts_as_failed_for_any_verdict():
     assert kind_of(a_case("within_noise", "failed")) == "failed"
     assert kind_of(a_case("regressed", "failed")) == "regressed"
 
@@ -97,7 +97,7 @@ def test_without_a_baseline_nothing_was_to_be_compared():
     assert not a_report(a_case(), compared_with=None).nothing_compared
 
 
-def test_the_last_line_tells_what_a_saved_run_is_worth():
+def test_the_last_line_reports_limitations_of_a_saved_run():
     poor = Saved(label="main", path="x", refusals=("throttled", "contended"))
 
     assert summary_line(a_report(a_case(), compared_with=None, saved=(poor,))).endswith(
@@ -106,7 +106,7 @@ def test_the_last_line_tells_what_a_saved_run_is_worth():
     assert "saved as main" in summary_line(a_report(a_case(), saved=(Saved(label="main", path="x"),)))
 
 
-def test_a_first_run_of_a_label_says_so():
+def test_the_first_run_of_a_label_is_reported_as_such():
     report = a_report(a_case("new"), saved=(Saved(label="main", path="x"),))
 
     assert summary_line(report) == "devperf: 1 NEW; there is no run of main to compare with yet; saved as main"

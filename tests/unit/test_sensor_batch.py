@@ -1,4 +1,4 @@
-"""One script with many questions, run by a real shell."""
+"""A script of many probes, run by a real shell."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_the_first_of_repeated_keys_counts() -> None:
     assert (reading.charge_counter_uah, reading.level_pct, reading.temp_c) == (2731000, 64.0, 31.2)
 
 
-def test_a_later_block_does_not_fill_what_the_first_lacks() -> None:
+def test_a_later_block_does_not_complete_the_first_one() -> None:
     reading = parse_battery(dump(temperature=None) + "Sec Battery Service state:\n  temperature: 250\n")
 
     assert reading.temp_c is None

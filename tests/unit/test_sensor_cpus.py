@@ -1,4 +1,4 @@
-"""Which CPUs a process may use, on made-up trees of kernel files."""
+"""The CPUs that a process may use, on synthetic trees of kernel files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_all_cpus_are_usable_without_limits(tmp_path: Path) -> None:
     assert read(tmp_path, SMT) == CpuSet(cpus="0-3", usable=4.0, layout="2 cores of 2 threads")
 
 
-def test_the_calling_thread_says_more_than_the_main_one(tmp_path: Path) -> None:
+def test_the_calling_thread_is_read_instead_of_the_main_one(tmp_path: Path) -> None:
     files = {**SMT, "proc/thread-self/status": "Cpus_allowed_list:\t3\n"}
     assert read(tmp_path, files) == CpuSet(cpus="3", usable=1.0, layout="1 core")
 
@@ -93,7 +93,7 @@ def test_cpus_that_are_offline_are_not_usable(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("online", ["", "9\n", "nonsense\n"])
-def test_a_list_of_cpus_that_tells_nothing_leaves_the_allowed_ones(tmp_path: Path, online: str) -> None:
+def test_an_unreadable_list_of_cpus_keeps_the_allowed_ones(tmp_path: Path, online: str) -> None:
     found = read(tmp_path, {**SMT, f"{CPU}/online": online})
     assert found is not None
     assert found.cpus == "0-3"
@@ -129,7 +129,7 @@ QUOTAS = {
         },
     ),
     "version 2, seen from another namespace": ("0::/../../shop", {"sys/fs/cgroup/cpu.max": "150000 100000\n"}),
-    "version 2, beside version 1": (
+    "version 2, together with version 1": (
         "4:memory:/\n0::/shop",
         {"sys/fs/cgroup/unified/shop/cpu.max": "150000 100000\n"},
     ),
@@ -140,7 +140,7 @@ QUOTAS = {
             "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
         },
     ),
-    "version 1, by a controller mounted alone": (
+    "version 1, with a separate mount of the controller": (
         "4:cpu:/shop",
         {
             "sys/fs/cgroup/cpu/shop/cpu.cfs_quota_us": "150000\n",
@@ -151,7 +151,7 @@ QUOTAS = {
 
 
 @pytest.mark.parametrize("quota", QUOTAS.values(), ids=QUOTAS)
-def test_a_quota_limits_what_is_usable(tmp_path: Path, quota: tuple[str, Mapping[str, str]]) -> None:
+def test_a_quota_limits_the_usable_cpus(tmp_path: Path, quota: tuple[str, Mapping[str, str]]) -> None:
     group, files = quota
     found = read(tmp_path, {**SMT, "proc/self/cgroup": f"{group}\n", **files})
     assert found == CpuSet(cpus="0-3", usable=1.5, layout="2 cores of 2 threads")

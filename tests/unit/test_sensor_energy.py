@@ -1,4 +1,4 @@
-"""Energy is told where the battery's counter moved, and nowhere else."""
+"""Energy is reported only if the battery's counter changed."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def test_energy_is_charge_times_voltage() -> None:
         {"charge_uah": 1_999_000, "power_state": None},
     ],
 )
-def test_what_the_battery_does_not_tell_is_not_known(change: dict[str, object]) -> None:
+def test_readings_that_the_battery_lacks_are_not_known(change: dict[str, object]) -> None:
     assert energy_mj(BEFORE, replace(BEFORE, **change)) is None

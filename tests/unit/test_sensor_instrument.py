@@ -1,4 +1,4 @@
-"""Who traces this thread; tried in interpreters of their own, so that this one's tracer is left alone."""
+"""Tools that trace this thread; tested in separate interpreters, so that this one's tracer is unaffected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This machine's sensors, on a made-up tree of kernel files and on the real one."""
+"""This machine's sensors, on a synthetic tree of kernel files and on the real one."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_a_cooling_device_that_slows_the_processor_is_throttling(laptop: Path) -
 
 @needs_linux
 @pytest.mark.parametrize(("flags", "throttled"), [("0x0", False), ("0x50000", False), ("0x4", True), ("50002", None)])
-def test_a_raspberry_tells_by_its_firmware(tmp_path: Path, flags: str, throttled: bool | None) -> None:
+def test_a_raspberry_pi_reports_throttling_by_its_firmware(tmp_path: Path, flags: str, throttled: bool | None) -> None:
     plant(tmp_path, {"sys/devices/platform/soc/soc:firmware/get_throttled": flags})
     expected = bool(int(flags) & 0b1110) if throttled is None else throttled
 
@@ -182,7 +182,7 @@ def test_a_raspberry_tells_by_its_firmware(tmp_path: Path, flags: str, throttled
 
 
 @needs_linux
-def test_a_machine_without_sensors_knows_nothing_and_says_so(tmp_path: Path) -> None:
+def test_without_sensors_every_reading_is_not_known(tmp_path: Path) -> None:
     seen = Machine(LinuxSensors(tmp_path)).look(1)
 
     assert replace(seen, env={}) == Context(at_ns=1, pinned=False)
@@ -215,7 +215,7 @@ def test_cpu_use_is_that_since_the_last_look(laptop: Path) -> None:
 
 
 @needs_linux
-def test_what_a_hypervisor_took_is_that_since_the_last_look(laptop: Path) -> None:
+def test_stolen_time_is_that_since_the_previous_look(laptop: Path) -> None:
     machine = Machine(LinuxSensors(laptop))
     plant(laptop, {"proc/stat": "cpu  1020 10 500 8050 90 0 40 90 25 0\n"})
     first = machine.look(1)
@@ -237,7 +237,7 @@ def test_too_few_ticks_make_no_percentage_and_are_counted_later(laptop: Path) ->
 
 
 @needs_linux
-def test_the_idle_sample_measures_what_others_used_while_waiting(laptop: Path) -> None:
+def test_the_idle_sample_measures_the_use_of_other_processes(laptop: Path) -> None:
     clock = Timeless(lambda: plant(laptop, {"proc/stat": "cpu  1045 10 500 8055 90 0 40 60 25 0\n"}))
     seen = Machine(LinuxSensors(laptop)).prerun(clock, 0.25)
 
@@ -297,16 +297,16 @@ def test_steal_is_busy_and_waiting_for_a_disk_is_idle() -> None:
     assert parse_cpu_times("cpu 10 0 5 80 20 0 0 7 3 0\n") == CpuTimes(busy=22, total=122, stolen=7)
 
 
-def test_a_kernel_that_knows_no_steal_says_nothing_of_it() -> None:
+def test_without_steal_in_the_kernel_it_is_not_known() -> None:
     assert parse_cpu_times("cpu 10 0 5 80\n") == CpuTimes(busy=15, total=95)
 
 
 @pytest.mark.parametrize("text", ["", "intr 1 2 3 4 5\n", "cpu 1\n"])
-def test_other_texts_are_no_cpu_times(text: str) -> None:
+def test_other_texts_are_not_cpu_times(text: str) -> None:
     assert parse_cpu_times(text) is None
 
 
-def test_sizes_and_pressure_are_none_where_the_kernel_does_not_tell() -> None:
+def test_sizes_and_pressure_that_the_kernel_lacks_are_none() -> None:
     assert parse_meminfo("MemTotal: 1 kB\n").available_mb is None
     assert parse_meminfo("MemTotal: 1 kB\n").used_mb is None
     assert parse_pressure_pct("") is None

@@ -17,7 +17,7 @@ from pytest_devperf.sensor.memory import MemoryReader, PeakMemory
 MIB = 1 << 20
 
 BLOCK = 48 * MIB
-"""Far above what an allocator keeps ready, so that it is taken from the system and given back to it."""
+"""Far above the reserve of an allocator, so that it is allocated from the system and returned to it."""
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads files of the Linux kernel")
 
@@ -27,7 +27,7 @@ def peak(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pea
     if request.param == "sampled":
         monkeypatch.setattr(memory, "_reset_kernel_peak", lambda: False)
     elif sys.platform != "linux":
-        pytest.skip("the kernel keeps a peak that can be reset on Linux alone")
+        pytest.skip("only Linux has a peak that can be reset")
     return PeakMemory()
 
 
@@ -37,7 +37,7 @@ def touch(size: int) -> bytearray:
     return block
 
 
-def test_the_peak_holds_what_is_alive(peak: PeakMemory) -> None:
+def test_the_peak_covers_live_memory(peak: PeakMemory) -> None:
     peak.reset()
     before = peak.rss_bytes()
     block = touch(BLOCK)
@@ -102,7 +102,7 @@ def test_a_process_that_never_was_has_no_peak() -> None:
 
 
 @needs_linux
-def test_a_child_can_be_read_where_there_is_no_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_can_be_read_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_status", lambda pid: None)
     monkeypatch.setattr(memory, "_proc", lambda: False)
     seen = MemoryReader(os.getpid()).look()

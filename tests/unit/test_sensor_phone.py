@@ -46,7 +46,7 @@ def test_without_any_policy_the_clocks_are_unknown() -> None:
     assert reading.why == "sh: permission denied"
 
 
-def test_a_clock_that_is_no_number_is_left_out() -> None:
+def test_a_clock_that_is_not_a_number_is_left_out() -> None:
     assert parse_clocks(
         CLOCKS + "policy6 scaling_cur_freq <unsupported>\npolicy7 scaling_cur_freq 0\n"
     ) == parse_clocks(CLOCKS)
@@ -84,7 +84,7 @@ def test_a_zone_counts_in_one_of_three_units(value: float, expected: float | Non
     "name",
     ["cpu-0-0-step", "pm8150-tz-lowf", "lmh-dcvs-01", "soc", "vbat", "vbat_low", "ibat-high", "bcl-lvl0", "vph_lvl"],
 )
-def test_some_zones_are_no_temperatures(name: str) -> None:
+def test_some_zones_are_not_temperatures(name: str) -> None:
     assert not is_temperature(name)
 
 
@@ -136,7 +136,7 @@ def test_properties_may_hold_line_breaks_and_brackets() -> None:
 @pytest.mark.parametrize(
     "key", ["ro.serialno", "ro.boot.serialno", "gsm.operator.alpha", "net.dns1", "ro.ril.oem.imei", "ro.boot.btmacaddr"]
 )
-def test_what_identifies_a_unit_or_its_owner_is_never_kept(key: str) -> None:
+def test_properties_that_identify_a_unit_or_its_owner_are_never_kept(key: str) -> None:
     assert parse_getprop(f"[{key}]: [secret]\n[ro.soc.model]: [SM0000]\n") == {"ro.soc.model": "SM0000"}
 
 

@@ -1,4 +1,4 @@
-"""What macOS, Windows and NVML say, read from texts in their forms."""
+"""macOS, Windows and NVML, with texts in their formats."""
 
 from __future__ import annotations
 
@@ -153,5 +153,5 @@ def test_nvidia_gpus_are_read_together(version: object) -> None:
     assert (reading.util_pct, reading.used_mb, reading.temps_c) == (10.0, 3.0, {"nvidia0": 40.0, "nvidia1": 41.0})
 
 
-def test_what_a_gpu_does_not_tell_is_left_out() -> None:
+def test_readings_that_a_gpu_lacks_are_left_out() -> None:
     assert Gpu(binding("1", temperature=None)).look().temps_c == {}

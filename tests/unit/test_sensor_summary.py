@@ -1,4 +1,4 @@
-"""What the looks of a run come to."""
+"""The summary of a run's looks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_any_sign_of_throttling_is_throttling(
     assert summarise(looks, rounds, prerun=None).throttled is throttled
 
 
-def test_a_counter_that_began_anew_is_no_rise() -> None:
+def test_a_counter_that_was_reset_did_not_rise() -> None:
     assert throttled_between([look(throttle_count=9), look(throttle_count=0)]) is False
 
 
@@ -72,7 +72,7 @@ def test_governors_and_plans_are_each_named_once() -> None:
     assert (state.governor, state.power_plan) == ("walt,schedutil", "balanced,performance")
 
 
-def test_a_moment_on_battery_makes_a_run_on_battery_and_is_told() -> None:
+def test_a_moment_on_battery_makes_a_run_on_battery_and_is_noted() -> None:
     looks = [look(power_state="AC", battery_pct=80.0, charging=True), look(power_state="battery", battery_pct=79.0)]
     context = summarise(looks, [], prerun=None)
 
@@ -88,7 +88,7 @@ def test_rates_of_the_first_look_are_of_the_time_before() -> None:
     assert (during.pressure_cpu_pct, during.adapter_util_pct) == (None, None)
 
 
-def test_what_a_hypervisor_took_is_kept_at_its_worst_and_told() -> None:
+def test_stolen_time_is_kept_at_its_worst_and_noted() -> None:
     looks = [look(stolen_pct=99.0), look(stolen_pct=12.4), look(stolen_pct=3.0)]
     context = summarise(looks, [], prerun=None)
 
@@ -97,7 +97,7 @@ def test_what_a_hypervisor_took_is_kept_at_its_worst_and_told() -> None:
 
 
 @pytest.mark.parametrize("stolen_pct", [None, 0.0, 5.0])
-def test_where_a_hypervisor_took_little_nothing_is_told(stolen_pct) -> None:
+def test_little_stolen_time_is_not_noted(stolen_pct) -> None:
     assert summarise([look(), look(stolen_pct=stolen_pct)], [], prerun=None).notes == ()
 
 
@@ -108,7 +108,7 @@ def test_the_peaks_of_memory_are_kept() -> None:
     assert (during.peak_ram_mb, during.device_mem_local_mb, during.device_mem_shared_mb) == (900.0, 10.0, 5.0)
 
 
-def test_the_worst_round_tells_how_long_the_thread_waited() -> None:
+def test_the_wait_of_the_thread_is_that_of_the_worst_round() -> None:
     rounds = [burst(wall_ns=1000, waited_ns=20), burst(wall_ns=1000, waited_ns=360), burst(wall_ns=1000)]
 
     assert summarise([], rounds, prerun=None).during.waited_pct == 36.0
@@ -156,7 +156,7 @@ def test_one_faked_look_fakes_the_run_and_notes_come_once() -> None:
     assert context.notes == ("no zone", "no skin")
 
 
-def test_what_the_first_look_of_each_start_says_of_use_is_of_the_time_before_it() -> None:
+def test_the_rates_in_the_first_look_of_a_start_are_left_out() -> None:
     starts = [
         [look(cpu_pct=90.0, temp_c=30.0), look(cpu_pct=10.0)],
         [look(cpu_pct=80.0, pressure_cpu_pct=50.0, stolen_pct=60.0), look(cpu_pct=20.0)],
@@ -170,7 +170,7 @@ def test_what_the_first_look_of_each_start_says_of_use_is_of_the_time_before_it(
     assert context.temp_start_c == 30.0
 
 
-def test_use_that_rounds_tell_counts_like_that_of_looks() -> None:
+def test_use_reported_by_rounds_counts_like_that_of_looks() -> None:
     rounds = [Round(process=0, samples_ns=(1.0,), cpu_pct=30.0, used_ram_mb=700.0)]
 
     during = summarise([look(), look(cpu_pct=10.0, used_ram_mb=500.0)], rounds, prerun=None).during

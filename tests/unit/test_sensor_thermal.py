@@ -1,4 +1,4 @@
-"""The thermal service's dump: what counts, what is unknown, what is faked."""
+"""The thermal service's dump: values, unknown and faked states."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_hal_that_is_not_ready_is_unknown_and_never_cool() -> None:
     assert reading.why == "HAL Ready: false"
 
 
-def test_a_ready_hal_with_an_empty_list_still_tells_its_status() -> None:
+def test_a_ready_hal_with_an_empty_list_still_has_its_status() -> None:
     reading = parse_thermalservice(dump(""))
 
     assert (reading.state, reading.status, dict(reading.temps)) == ("value", 0, {})
@@ -108,7 +108,7 @@ def test_a_dump_cut_anywhere_is_unknown_or_lost_nothing() -> None:
 
 
 @pytest.mark.parametrize("value", ["0.0", "-99.9", "NaN", "-0.5", "3400.0", "Infinity", ""])
-def test_a_sentinel_is_no_temperature(value: str) -> None:
+def test_a_sentinel_is_not_a_temperature(value: str) -> None:
     reading = parse_thermalservice(dump(entry(value, 3, "skin") + entry(29.7, 2, "battery")))
 
     assert reading.temps_c == {"battery": 29.7}
@@ -121,18 +121,18 @@ def test_voltages_currents_percents_and_unknown_units_are_left_out(mtype: int, n
     assert parse_thermalservice(dump(entry(73.0, mtype, name))).temps_c == {}
 
 
-def test_a_name_that_tells_its_kind_beats_the_type() -> None:
+def test_a_name_with_a_known_kind_overrides_the_type() -> None:
     reading = parse_thermalservice(dump(entry(36.0, -1, "VIRTUAL-SKIN") + entry(41.0, 3, "BIG")))
 
     assert reading.temps["VIRTUAL-SKIN"].kind == "skin"
     assert reading.temps["BIG"].kind == "cpu"
 
 
-def test_the_type_tells_where_the_name_does_not() -> None:
+def test_the_type_decides_if_the_name_is_unknown() -> None:
     assert parse_thermalservice(dump(entry(31.5, 3, "quiet-therm-monitor"))).hottest_c("skin") == 31.5
 
 
-def test_types_shifted_by_one_are_seen_by_the_names_beside_them() -> None:
+def test_types_shifted_by_one_are_detected_by_the_names() -> None:
     shifted = entry(26.0, 1, "TYPE_CPU") + entry(27.5, 3, "TYPE_BATTERY") + entry(28.0, 4, "XO therm")
     reading = parse_thermalservice(dump(shifted + entry(25.0, 6, "TYPE_POWER_AMPLIFIER"), hal="Sdhms connected: yes"))
 
@@ -144,7 +144,7 @@ def test_types_shifted_by_one_are_seen_by_the_names_beside_them() -> None:
     }
 
 
-def test_names_beside_usual_types_overrule_the_vendor() -> None:
+def test_names_with_usual_types_override_the_vendor() -> None:
     reading = parse_thermalservice(dump(entry(30.0, 2, "battery") + entry(33.0, 3, "X"), hal="Sdhms connected: yes"))
 
     assert reading.temps["X"].kind == "skin"
@@ -162,7 +162,7 @@ def test_a_name_may_hold_blanks_commas_and_braces() -> None:
     assert parse_thermalservice(dump(entry(38.0, 3, "back cover, left }"))).temps_c == {"back cover, left }": 38.0}
 
 
-def test_cooling_devices_are_told_by_name() -> None:
+def test_cooling_devices_are_read_by_name() -> None:
     cooling = "\tCoolingDevice{mValue=100, mType=2, mName=fan 1}\n\tCoolingDevice{mValue=1, mType=4, mName=modem}\n"
 
     assert parse_thermalservice(dump(COMMON, cooling=cooling)).cooling == {"fan 1": 100, "modem": 1}
@@ -183,7 +183,7 @@ def test_of_cooling_devices_of_one_name_the_busiest_counts() -> None:
     assert parse_thermalservice(dump(COMMON, cooling=cooling)).cooling == {"cpu": 3}
 
 
-def test_the_older_form_of_thresholds_is_no_cut() -> None:
+def test_the_older_format_of_thresholds_is_not_a_cut_off_dump() -> None:
     text = dump(COMMON).split("Temperature static")[0]
     older = (
         "Temperature static thresholds from HAL:\n\t{.type = SKIN, .name = skin, .hotThrottlingThresholds = [NaN]}\n"
@@ -192,7 +192,7 @@ def test_the_older_form_of_thresholds_is_no_cut() -> None:
     assert parse_thermalservice(text + older).state == "value"
 
 
-def test_an_unknown_reading_says_nothing_of_throttling() -> None:
+def test_with_an_unknown_reading_throttling_is_not_known() -> None:
     assert ThermalReading(state="unknown", status=0).throttled is None
 
 

@@ -27,7 +27,7 @@ def test_the_median_of_an_even_number_of_values_is_the_mean_of_the_middle_two() 
     assert stats.median([4, 1, 3, 2]) == 2.5
 
 
-def test_quantiles_lie_on_the_line_between_neighbouring_ranks() -> None:
+def test_quantiles_are_interpolated_between_neighbouring_ranks() -> None:
     assert stats.quantile([10, 20, 30, 40, 50], 0.1) == 14
     assert stats.quantile([7.0], 0.9) == 7.0
 

@@ -1,4 +1,4 @@
-"""The exact tests give what scipy's give, and what their definitions say."""
+"""The exact tests agree with scipy and with their definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store keeps what it was given, whole, and never answers with something else."""
+"""A store returns exactly what was saved, or an error."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_a_damaged_newest_run_is_an_error_that_names_it_never_an_older_run(store
         store.runs(FINGERPRINT, "main", newest=True)
 
 
-def test_a_damaged_label_does_not_stand_in_the_way_of_another(store):
+def test_a_damaged_label_does_not_affect_another(store):
     store.save(a_run("sound"))
     Path(store.save(a_run("damaged"))).write_bytes(b"{")
 
@@ -410,7 +410,7 @@ def test_a_store_that_another_session_makes_meanwhile_is_added_to(tmp_path, monk
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
-def test_what_killed_writers_left_goes_and_what_is_being_written_stays(store, tmp_path):
+def test_files_of_killed_writers_are_deleted_but_not_those_being_written(store, tmp_path):
     path = Path(store.save(a_run()))
     old, new = time.time() - 2 * ABANDONED_S, time.time()
     left = [path.parent / ".devperf-00000001.tmp", store.path / ".devperf-00000002.tmp"]
@@ -565,11 +565,11 @@ def test_sessions_that_save_at_the_same_moment_share_a_generation_only_if_they_a
 
 
 @pytest.mark.parametrize(("spec", "place"), [(None, ".devperf"), ("kept/here", "kept/here"), ("file://x", "x")])
-def test_a_relative_store_lies_below_rootdir(tmp_path, spec, place):
+def test_a_relative_store_is_below_rootdir(tmp_path, spec, place):
     assert open_store(spec, tmp_path).path == tmp_path / place
 
 
-def test_an_absolute_store_lies_where_it_says(tmp_path):
+def test_an_absolute_store_is_at_its_path(tmp_path):
     assert open_store(str(tmp_path / "s"), "/elsewhere").path == tmp_path / "s"
 
 
@@ -604,7 +604,7 @@ def test_a_link_stays_and_the_file_behind_it_is_written_with_its_permissions(tmp
     assert files_below(tmp_path / "kept") == ["new.json", "real.json"]
 
 
-@pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="devices are files on POSIX systems alone")
+@pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="devices are files only on POSIX systems")
 def test_a_device_is_written_into_and_stays_one(tmp_path):
     write_file("/dev/null", b"{}")
     assert Path("/dev/null").is_char_device()
@@ -617,7 +617,7 @@ def test_a_device_is_written_into_and_stays_one(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO is a POSIX matter")
 def test_a_pipe_is_written_into_as_its_reader_reads(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    data = b"x" * 1_000_000  # more than a pipe holds
+    data = b"x" * 1_000_000  # more than the buffer of a pipe
     with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
         holder = os.open(tmp_path / "pipe", os.O_WRONLY)  # returns once the reader is there
         writer = threading.Thread(target=write_file, args=(tmp_path / "pipe", data))
@@ -673,7 +673,7 @@ def test_a_document_is_written_with_its_folders_or_not_at_all(tmp_path):
 @pytest.mark.parametrize(
     ("text", "file"), [("main", False), ("v1.2", False), ("main.json", True), ("./x", True), ("a/b", True)]
 )
-def test_a_word_means_a_file_where_it_looks_like_one(text, file):
+def test_a_word_is_a_file_if_it_looks_like_one(text, file):
     assert names_a_file(text) is file
 
 

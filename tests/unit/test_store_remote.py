@@ -1,4 +1,4 @@
-"""A store behind a URL keeps the same promises as a folder."""
+"""A store behind a URL behaves like a folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_devperf.store.open import open_store
 from pytest_devperf.store.remote import RemoteStore
 
 fsspec = pytest.importorskip("fsspec")
-from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402 - only where fsspec is installed
+from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402 - only if fsspec is installed
 
 HOST = DeviceRecord(fingerprint="0123456789ab", kind="host", model="Board")
 FINGERPRINT = HOST.fingerprint
@@ -70,7 +70,7 @@ def test_only_the_newest_generation_is_taken_when_it_is_wanted(store):
     assert [run.id for run in store.runs(FINGERPRINT, "main", newest=True)] == ["new"]
 
 
-def test_saves_that_see_the_same_newest_run_are_generations_of_their_own(store):
+def test_saves_that_see_the_same_newest_run_start_separate_generations(store):
     save_run(store, a_run(id="old"), append=False)
     names = [store.name_generation("2026-11-29T20:15:03Z-old", a_run(id=each), append=False) for each in ("a", "b")]
 
@@ -142,7 +142,7 @@ def _protocols():
     fsspec.register_implementation("full", Full, clobber=True)
 
 
-def test_a_refused_write_says_where_and_why():
+def test_a_refused_write_names_the_location_and_the_reason():
     store = RemoteStore("closed://bucket/kept")
 
     for attempt in (store.check_writable, lambda: store.save(a_run())):
@@ -194,7 +194,7 @@ class Aged(MemoryFileSystem):
         return datetime.now(timezone.utc) - timedelta(days=2 if "00000001" in path else 0)
 
 
-def test_what_killed_writers_left_goes_if_the_file_system_tells_its_age():
+def test_files_of_killed_writers_are_deleted_if_their_age_is_known():
     fsspec.register_implementation("aged", Aged, clobber=True)
     store = RemoteStore("aged://bucket")
     store.save(a_run())

@@ -1,4 +1,4 @@
-"""Each tool's wording, old and new, comes to samples; what isn't a tool's is refused with its last lines."""
+"""Old and new formats of each tool are parsed into samples; other output is refused with its last lines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PARSERS = {
 }
 
 
-# --- what every reader does ------------------------------------------------------------------------
+# --- all readers ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tool", PARSERS)
@@ -72,7 +72,7 @@ JSON = st.recursive(
 @pytest.mark.parametrize("tool", PARSERS)
 @given(text=st.text() | JSON.map(json.dumps))
 @settings(max_examples=50)
-def test_whatever_the_text_a_reader_gives_positive_samples_or_refuses(tool: str, text: str) -> None:
+def test_a_reader_returns_positive_samples_or_refuses_for_any_text(tool: str, text: str) -> None:
     try:
         output = PARSERS[tool](text)
     except CaseError:
@@ -214,7 +214,7 @@ def test_google_benchmarks_old_aggregates_are_known_by_their_names() -> None:
     assert parse_google_benchmark(google(*rows)).samples_ns == (3_000_000,)
 
 
-def test_google_benchmarks_median_serves_where_only_aggregates_are_reported() -> None:
+def test_google_benchmarks_median_is_used_if_only_aggregates_are_reported() -> None:
     row = {"run_name": "BM_A", "run_type": "aggregate", "time_unit": "s"}
     output = parse_google_benchmark(
         google(
@@ -272,7 +272,7 @@ def test_a_google_benchmark_in_an_unknown_unit_is_refused() -> None:
         parse_google_benchmark(google({"name": "BM_A", "real_time": 5, "time_unit": "min"}))
 
 
-def test_cut_json_is_told_as_cut() -> None:
+def test_json_that_is_cut_off_is_reported_as_such() -> None:
     with pytest.raises(CaseError, match="cut off or damaged"):
         parse_google_benchmark(google({"name": "BM_A", "real_time": 5})[:-20])
 
@@ -377,7 +377,7 @@ def test_executor_runners_total_gives_one_sample() -> None:
     assert parse_executor_runner("Model executed successfully 4 time(s) in 10.0 ms.").samples_ns == (2_500_000,)
 
 
-def test_an_executor_runner_without_times_is_told_to_be_newer() -> None:
+def test_for_an_executor_runner_without_times_a_newer_one_is_suggested() -> None:
     with pytest.raises(CaseError, match=r"contains no time .* build a newer executor_runner"):
         parse_executor_runner("I executorch:executor_runner.cpp:180] Model executed successfully.\n")
 
@@ -422,7 +422,7 @@ def test_macrobenchmarks_are_series_and_sampled_metrics_are_flattened() -> None:
     }
 
 
-def test_android_benchmarks_of_one_name_are_told_apart_by_their_class() -> None:
+def test_android_benchmarks_of_one_name_are_distinguished_by_their_class() -> None:
     rows = [
         {"name": "start", "className": f"com.example.{kind}", "metrics": {"timeNs": {"runs": [5]}}}
         for kind in ("Cold", "Warm")
@@ -431,7 +431,7 @@ def test_android_benchmarks_of_one_name_are_told_apart_by_their_class() -> None:
     assert set(parse_androidx(android(*rows)).series_ns) == {"Cold.start", "Warm.start"}
 
 
-def test_android_benchmarks_of_one_name_and_class_are_told_apart_by_a_number() -> None:
+def test_android_benchmarks_of_one_name_and_class_are_distinguished_by_a_number() -> None:
     row = {"name": "start", "className": "com.example.Cold", "metrics": {"timeNs": {"runs": [5]}}}
 
     assert set(parse_androidx(android(row, row)).series_ns) == {"Cold.start", "Cold.start #2"}
@@ -463,7 +463,7 @@ def test_hyperfines_commands_are_series() -> None:
     assert parse_hyperfine(json.dumps({"results": results})).series_ns == {"a": (1e9,), "b": (2e9,)}
 
 
-def test_hyperfine_results_of_one_name_are_told_apart_by_their_parameters_or_a_number() -> None:
+def test_hyperfine_results_of_one_name_are_distinguished_by_their_parameters_or_a_number() -> None:
     results = [
         {"command": "tool", "times": [1.0], "parameters": {"size": "1"}},
         {"command": "tool", "times": [9.0], "parameters": {"size": "9"}},
@@ -495,7 +495,7 @@ def test_no_duration_that_is_none_is_ever_a_sample(time: object) -> None:
         parse_hyperfine(json.dumps({"results": [{"command": "a", "times": [1.0, time]}]}))
 
 
-# --- what is no tool's, and costs no more than its length ------------------------------------------
+# --- output of no tool, in time proportional to its length -----------------------------------------
 
 ABSURD = "9" * 450
 
@@ -537,7 +537,7 @@ def test_a_log_of_lines_that_begin_like_json_does_not_hide_the_document() -> Non
         Output(values={"x": Value(value=1e300, unit="")}),
     ],
 )
-def test_a_readers_absurd_number_is_refused_by_what_it_is(given: Output) -> None:
+def test_an_implausible_number_of_a_reader_is_refused_by_its_kind(given: Output) -> None:
     with pytest.raises(CaseError, match="which is implausible"):
         parse_output("", lambda _: given)
 

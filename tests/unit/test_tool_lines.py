@@ -22,13 +22,13 @@ def test_every_line_is_one_duration(values):
 
 
 @pytest.mark.parametrize("text", ["", "\n", "1.5\n", "-3\n", "12\nms", "١٢"])
-def test_a_line_that_is_no_whole_number_is_refused(text):
+def test_a_line_that_is_not_a_whole_number_is_refused(text):
     with pytest.raises(CaseError):
         parse_lines(text)
 
 
 @given(st.lists(st.floats(min_value=1, max_value=1e12), min_size=1))
-def test_json_lines_may_stand_between_log_lines(values):
+def test_json_lines_may_be_mixed_with_log_lines(values):
     text = "".join(f"INFO: run\n{json.dumps({'ns': value})}\n" for value in values)
 
     assert parse_json_lines(text).samples_ns == tuple(values)
@@ -81,6 +81,6 @@ def test_every_reader_named_is_there(name):
 
 @pytest.mark.parametrize("name", PLACES)
 @pytest.mark.parametrize("text", ["", "no such output\n", "{}", "[]", "\x00\xff"])
-def test_no_reader_takes_what_is_not_its_tools(name, text):
+def test_no_reader_accepts_output_of_another_tool(name, text):
     with pytest.raises(CaseError):
         parse_output(text, name)

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote is read within bounds, and shown without moving the cursor."""
+"""Foreign text is parsed within bounds, and displayed without control characters."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def test_every_number_of_18_digits_is_read(value: int) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "-", "1.0", "1_0", " 1", "1\n", "²", "\u0661", "9" * 19, "9" * 5000])
-def test_what_is_no_such_number_is_not_known(text: str | None) -> None:
+def test_any_other_text_is_not_a_whole_number(text: str | None) -> None:
     assert parse_whole(text) is None
 
 
 @pytest.mark.parametrize("text", [None, "", "nan", "inf", "-inf", "1e999", "1.2.3", "x"])
-def test_what_is_no_finite_number_is_not_known(text: str | None) -> None:
+def test_any_other_text_is_not_a_finite_number(text: str | None) -> None:
     assert parse_number(text) is None
 
 
@@ -46,7 +46,7 @@ def test_json_is_read_as_pythons_own_reader_reads_it(value: object) -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "", "{", "[1,]", b"\xff", "x"])
-def test_what_is_no_json_is_one_kind_of_error_however_deep_it_is(text: str | bytes) -> None:
+def test_invalid_json_raises_the_same_error_at_any_depth(text: str | bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_json(text)
 
@@ -71,7 +71,7 @@ def test_a_size_that_no_machine_has_is_none(value: object) -> None:
 
 
 @given(text=st.text())
-def test_what_is_printable_stays_and_nothing_else_reaches_a_terminal(text: str) -> None:
+def test_only_printable_characters_reach_a_terminal(text: str) -> None:
     assert printable(text).isprintable()
     assert printable(text) == text or not text.isprintable()
 

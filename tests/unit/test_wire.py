@@ -1,4 +1,4 @@
-"""What an app posts is checked field by field before it is believed."""
+"""Reports of an app are validated field by field."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ def test_a_wrong_field_is_refused_and_named(change: dict, words: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"hello", b"\xff\xfe", b"[]", b'{"run": "r"', b"[" * 100_000, b'{"a": NaN}'])
-def test_a_body_that_is_no_report_is_refused(body: bytes) -> None:
+def test_a_body_that_is_not_a_report_is_refused(body: bytes) -> None:
     for kind in (Begun, CaseReport, FinalReport):
         with pytest.raises(CaseError, match="the body is no"):
             parse_body(body, kind)
 
 
-def test_infinity_is_no_duration() -> None:
+def test_infinity_is_not_a_duration() -> None:
     body = json.dumps({**GOOD, "rounds_ns": {"latency": [[1]]}}).replace("[[1]]", "[[1e999]]")
 
     with pytest.raises(CaseError):

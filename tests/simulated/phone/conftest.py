@@ -1,4 +1,4 @@
-"""Simulated phones as adbutils sees them, isolated from this machine and as a folder of it."""
+"""Simulated phones as adbutils sees them, isolated and as a folder of this machine."""
 
 from __future__ import annotations
 

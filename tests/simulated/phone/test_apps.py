@@ -1,4 +1,4 @@
-"""Apps on the simulated phone: started as Android starts them, programs of this machine underneath."""
+"""Apps on the simulated phone, started as on Android."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_app_runs_until_it_is_stopped(with_app, open_device):
     assert device.shell2(f"pidof {APP}", v2=True).returncode == 1
 
 
-def test_an_app_that_is_not_installed_is_told(with_app, open_device):
+def test_an_app_that_is_not_installed_is_an_error(with_app, open_device):
     device = open_device(with_app(PROGRAM))
 
     assert device.shell2("am start -n com.other/.Main", v2=True).returncode == 1
@@ -85,7 +85,7 @@ def test_the_network_of_an_app_reaches_this_machine_through_a_reverse(with_app, 
             assert connection.recv(16) == b"done"
 
 
-def test_an_apps_files_lie_beside_it_and_nothing_else_of_this_machine(switch_on, open_device, tmp_path):
+def test_an_app_sees_its_files_and_no_others_of_this_machine(switch_on, open_device, tmp_path):
     (tmp_path / "app.py").write_text(READS_ITS_FILES)
     (tmp_path / "data.txt").write_text("data")
     (tmp_path / "left.txt").write_text("left")

@@ -31,5 +31,5 @@ def test_waiting_for_a_simulated_phone_takes_its_time_alone(capsys: pytest.Captu
     assert "Google Pixel 8" in capsys.readouterr().out
 
 
-def test_a_wait_that_its_ceiling_cuts_off_says_so_in_the_exit_code() -> None:
+def test_a_wait_that_reaches_its_maximum_exits_1() -> None:
     assert main(["cooldown", "--target=sim", "--cooldown=temp=1", "--max=60"]) == 1

@@ -1,4 +1,4 @@
-"""Files that go to the simulated phone and come back."""
+"""Files pushed to the simulated phone and pulled from it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_no_path_leaves_the_sandbox(phone: SimPhone, device):
 
 
 @pytest.mark.parametrize("path", ["/system/bin/x", "/sys/x", "/data/x", "/x"])
-def test_a_push_to_where_the_shell_may_not_write_is_refused(phone: SimPhone, tmp_path: Path, path: str):
+def test_a_push_to_a_folder_that_the_shell_may_not_write_to_is_refused(phone: SimPhone, tmp_path: Path, path: str):
     (tmp_path / "f").write_text("data")
 
     refused = adb(phone, "push", str(tmp_path / "f"), path)
@@ -95,7 +95,7 @@ def test_the_card_is_another_name_of_the_storage(device):
     assert device.shell2("cat /storage/emulated/0/note", v2=True).output == "data"
 
 
-def test_a_pushed_file_has_its_owners_rights_for_everybody(device, tmp_path: Path):
+def test_a_pushed_file_gets_its_owners_permissions_for_everybody(device, tmp_path: Path):
     device.sync.push(b"data", f"{FOLDER}/read-only", mode=0o444)
     device.sync.push(b"data", f"{FOLDER}/own", mode=0o640)
     device.sync.push(b"data", f"{FOLDER}/program", mode=0o755)

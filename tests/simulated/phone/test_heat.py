@@ -1,4 +1,4 @@
-"""Warming, throttling, cooling, pinning: arithmetic first, then what the phone shows of it."""
+"""Warming, throttling, cooling, pinning: first the arithmetic, then the phone's output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_work_warms_and_rest_cools():
     assert cooled.battery_c < hot.battery_c
 
 
-def test_the_die_falls_at_once_and_skin_and_battery_lag():
+def test_the_die_cools_at_once_and_skin_and_battery_lag():
     hot = advance(State(), BODY, 600, 9)
     soon = advance(hot, BODY, 90, 0)
 
@@ -152,7 +152,7 @@ def test_real_work_on_the_phone_warms_it(switch_on, open_device):
     assert after.die_c > idle.die_c
 
 
-def test_a_program_is_told_how_much_slower_the_phone_is(switch_on, open_device):
+def test_a_program_can_read_how_much_slower_the_phone_is(switch_on, open_device):
     phone = switch_on()
     device = open_device(phone)
     ask = 'cat "$DEVPERF_SIM_SLOWDOWN"'

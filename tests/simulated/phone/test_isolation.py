@@ -1,4 +1,4 @@
-"""What a simulated phone does not have: this machine's files, environment, processes, network."""
+"""An isolated simulated phone has none of this machine's files, environment, processes and network."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_no_process_of_this_machine_is_seen(device):
     assert device.shell(f"[ -d /proc/{os.getpid()} ] && [ {os.getpid()} -gt 1000 ] && echo seen") == ""
 
 
-def test_what_the_kernel_tells_of_this_machine_is_not_to_be_read(device):
+def test_files_of_the_kernel_about_this_machine_cannot_be_read(device):
     kept = "cgroups|cpuinfo|filesystems|loadavg|meminfo|mounts|net|self|stat|thread-self|uptime|version"
     others = f"$(ls /proc | grep -vE '^({kept}|[0-9]+)$' | sed 's|^|/proc/|')"
 
@@ -149,7 +149,7 @@ def test_the_shell_is_the_user_shell_and_owns_what_it_makes(device):
         ("git --version", "not found"),
     ],
 )
-def test_what_a_shell_may_not_do_on_a_phone_it_may_not_do_here(device, command: str, words: str):
+def test_the_shell_has_no_more_rights_than_on_a_phone(device, command: str, words: str):
     done = device.shell2(command, v2=True)
 
     assert done.returncode != 0
@@ -228,7 +228,7 @@ def _running(word: str) -> list[int]:
     return [process.pid for process in psutil.process_iter(["cmdline"]) if word in (process.info["cmdline"] or ())]
 
 
-def test_what_stands_in_the_way_is_said_with_what_allows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_reason_against_isolation_is_reported_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     switch = tmp_path / "apparmor_restrict_unprivileged_userns"
     switch.write_text("1\n")
 

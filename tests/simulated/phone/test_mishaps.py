@@ -1,4 +1,4 @@
-"""Everything that can go wrong goes wrong, and shows as it does with a real phone."""
+"""Every mishap behaves as on a real phone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_devperf.simphone import MISHAPS, PERSONALITIES, AdbServer, SimPhone
 from pytest_devperf.simphone.simulation import Simulation
 from pytest_devperf.targets.android.journal import ON_PHONE, parse_changes, this_host
 
-# adbutils leaves its socket to the garbage collector where it raises.
+# adbutils leaves its socket to the garbage collector if it raises.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 LOST = (adbutils.AdbError, EOFError, OSError, ValueError)
@@ -98,7 +98,7 @@ def test_cut_output_loses_the_end_and_the_return_code(switch_on, open_device):
         device.shell2("head -c 5000 /dev/zero | tr '\\0' x", v2=True)
 
 
-def test_disk_full_refuses_a_push_and_df_says_why(switch_on, open_device):
+def test_disk_full_refuses_a_push_and_df_shows_no_space(switch_on, open_device):
     device = open_device(switch_on(mishap="disk-full"))
 
     with pytest.raises(adbutils.AdbError):
@@ -118,7 +118,7 @@ def test_ignores_pinning_accepts_it_and_does_nothing(switch_on, open_device):
     assert device.shell(CAPS) == before
 
 
-def test_refuses_pinning_says_so(switch_on, open_device):
+def test_refuses_pinning_prints_an_error(switch_on, open_device):
     device = open_device(switch_on(mishap="refuses-pinning"))
 
     before = device.shell(CAPS)
@@ -153,7 +153,7 @@ def test_an_unknown_mishap_is_refused_with_the_list_of_those_there_are():
         SimPhone(mishap="meteorite")
 
 
-def test_every_mishap_says_what_happens():
+def test_every_mishap_has_a_description():
     assert all(mishap.words.endswith(".") for mishap in MISHAPS.values())
 
 
@@ -184,7 +184,7 @@ def test_a_cap_that_lifts_leaves_full_clocks_and_nothing_pinned(switch_on, open_
 
 
 @pytest.mark.parametrize(("mishap", "returncode"), [("refuses-restoring", 255), ("ignores-restoring", 0)])
-def test_what_cannot_be_restored_stays_changed_until_the_phone_is_mended(
+def test_settings_that_cannot_be_restored_stay_changed_until_the_mishap_ends(
     switch_on, open_device, mishap: str, returncode: int
 ):
     phone = switch_on(mishap=mishap)
@@ -213,7 +213,7 @@ def test_a_leftover_of_another_computer_is_a_pin_and_a_journal(switch_on, open_d
 
 
 @pytest.mark.parametrize("personality", PERSONALITIES)
-def test_a_phone_that_cannot_cool_throttles_for_ever(personality: str):
+def test_a_phone_that_cannot_cool_always_throttles(personality: str):
     life = Simulation(PERSONALITIES[personality], MISHAPS["cannot-cool"])
 
     states = [life.advance(0.5), *(life.advance(3600) for _ in range(3))]

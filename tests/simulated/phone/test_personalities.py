@@ -1,4 +1,4 @@
-"""Each family answers in its own form, with the state's numbers."""
+"""Each family prints its own format, with the numbers of the state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def looked(request, switch_on, open_device) -> tuple[SimPhone, dict[str, str]]:
     return phone, parts
 
 
-def test_every_family_tells_who_it_is_and_how_warm(looked):
+def test_every_family_reports_its_identity_and_temperature(looked):
     phone, parts = looked
     person = phone.personality
 
@@ -40,7 +40,7 @@ def test_every_family_tells_who_it_is_and_how_warm(looked):
     assert len(parts["zone"].split()) == len(person.zones)
 
 
-def test_every_family_shows_its_thermal_service_or_says_it_has_none(looked):
+def test_every_family_has_a_thermal_service_or_reports_that_it_is_missing(looked):
     phone, parts = looked
     form = phone.personality.thermal
 

@@ -1,4 +1,4 @@
-"""Ports of the phone towards this machine, and the other way."""
+"""Ports forwarded between the phone and this machine."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def free_port() -> int:
 
 
 def ask_on_phone(device: adbutils.AdbDevice, port: int) -> bytes:
-    """Ask what listens on a port of the phone, through a forward."""
+    """Send a request to a port of the phone, through a forward."""
     return ask(device.forward_port(port))
 
 

@@ -1,4 +1,4 @@
-"""The genuine adb server that is ours alone."""
+"""The private, genuine adb server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_it_ends_with_its_block():
     assert not answers(server.port)
 
 
-def test_what_it_refuses_is_told(adb_server: AdbServer):
+def test_a_refused_request_raises_an_error(adb_server: AdbServer):
     with pytest.raises(TargetError, match="refused host:nonsense"):
         adb_server.ask("host:nonsense")
 

@@ -16,7 +16,7 @@ from pytest_devperf.simphone import SimPhone, simulated_phone
 from pytest_devperf.simphone.server import adb_program
 
 
-def test_the_shell_protocol_tells_return_code_and_both_outputs(device):
+def test_the_shell_protocol_transfers_return_code_and_both_outputs(device):
     done = device.shell2("echo out; echo err >&2; exit 3", v2=True)
 
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
@@ -47,7 +47,7 @@ def test_input_reaches_the_command(phone: SimPhone):
     assert done.stdout == b"one\ntwo\nend\n"
 
 
-def test_a_command_killed_by_a_signal_reads_as_a_shell_tells_it(device):
+def test_a_command_killed_by_a_signal_has_the_return_code_of_a_shell(device):
     assert device.shell2("kill -9 $$", v2=True).returncode == 137
 
 
@@ -55,7 +55,7 @@ def test_a_large_answer_arrives_whole(device):
     assert len(device.shell2("head -c 700000 /dev/zero | tr '\\0' x", v2=True).output) == 700000
 
 
-def test_paths_are_the_phones_in_what_is_asked_and_what_is_printed(phone: SimPhone, device):
+def test_paths_are_the_phones_in_commands_and_in_output(phone: SimPhone, device):
     text = 'cd /data/local/tmp && pwd; for f in "/sys/class/thermal/thermal_zone0"/type; do echo $f; done; cd /; pwd'
 
     assert device.shell2(text, v2=True).output.split() == [
@@ -74,7 +74,7 @@ def test_a_script_file_sees_the_same_files_as_a_command(device):
     assert "simulated" in done.output
 
 
-def test_what_no_phone_has_is_not_found(device):
+def test_commands_that_no_phone_has_are_not_found(device):
     done = device.shell2("no_such_command", v2=True)
 
     assert done.returncode == 127
@@ -140,7 +140,7 @@ def test_two_phones_live_behind_one_server(phone: SimPhone, switch_on):
 
 
 @pytest.mark.parametrize("isolate", [True, False])
-def test_switching_off_ends_what_still_runs(adb_server, open_device, isolate: bool):
+def test_switching_off_ends_running_commands(adb_server, open_device, isolate: bool):
     seconds = f"600.{os.getpid()}{isolate:d}"
     with simulated_phone(server=adb_server, isolate=isolate) as phone:
         open_device(phone).shell2(f"setsid sleep {seconds} >/dev/null 2>&1 &", v2=True)
@@ -154,7 +154,7 @@ def running(word: str) -> list[int]:
     return [process.pid for process in psutil.process_iter(["cmdline"]) if word in (process.info["cmdline"] or ())]
 
 
-def test_many_ask_at_once_and_each_gets_its_own_answer(phone: SimPhone, open_device):
+def test_simultaneous_requests_get_their_own_responses(phone: SimPhone, open_device):
     def ask(number: int) -> str:
         return open_device(phone).shell2(f"setprop debug.n{number} {number}; getprop debug.n{number}", v2=True).output
 

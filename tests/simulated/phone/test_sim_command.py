@@ -18,7 +18,7 @@ SIM = [sys.executable, "-c", "import sys; from pytest_devperf.cli import main; s
 
 
 @pytest.mark.usefixtures("usual_signals")
-def test_it_tells_how_to_connect_and_ends_with_ctrl_c(adb_server):
+def test_it_prints_how_to_connect_and_ends_with_ctrl_c(adb_server):
     with running([*SIM, "--personality=motorola"], stdout=subprocess.PIPE, text=True) as process:
         address = re.search(r"127\.0\.0\.1:\d+", process.stdout.readline()).group()
 

@@ -1,4 +1,4 @@
-"""Paths of the phone into the sandbox, and back."""
+"""Translation of the phone's paths to the sandbox, and back."""
 
 from __future__ import annotations
 
