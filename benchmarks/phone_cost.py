@@ -24,10 +24,10 @@ from pytest_devperf.case.workload import Command, Model
 from pytest_devperf.inputs import tensor
 from pytest_devperf.simphone import simulated_phone
 from pytest_devperf.simphone.server import adb_program
-from pytest_devperf.targets.android.command import CommandRunner
-from pytest_devperf.targets.android.model import MANIFEST, ModelRunner
-from pytest_devperf.targets.android.phone import AndroidTarget
-from pytest_devperf.targets.android.setup import RUNNER
+from pytest_devperf.targets.android.runner.model import MANIFEST, OnnxRunner
+from pytest_devperf.targets.android.runner.setup import RUNNER
+from pytest_devperf.targets.android.target import AndroidTarget
+from pytest_devperf.targets.android.tools.command import CommandRunner
 
 REPETITIONS = 15
 """Rounds of each, one after the other in turn, so that all meet the same machine."""
@@ -60,7 +60,7 @@ def _model_rows(target: AndroidTarget, by_hand: list[str], folder: Path) -> dict
     rows: dict[str, list[float]] = {"model, by hand (one adb shell per round)": [], "model, run alone": []}
     rows |= {"model, with anchors": [], "model, with anchors and sensors": []}
     with target.start(Model(path=str(path), dims={"batch": 1}), 0) as runner:
-        assert isinstance(runner, ModelRunner)
+        assert isinstance(runner, OnnxRunner)
         script = (
             f"cd {runner._place.folder} && echo 'run {ITERATIONS} 1 0' | LD_LIBRARY_PATH=. ./{RUNNER} serve {MANIFEST}"  # noqa: SLF001 - the very files
         )
@@ -75,7 +75,7 @@ def _model_rows(target: AndroidTarget, by_hand: list[str], folder: Path) -> dict
     return rows
 
 
-def _own_ms(runner: ModelRunner, *, anchors: int, sensors: bool) -> float:
+def _own_ms(runner: OnnxRunner, *, anchors: int, sensors: bool) -> float:
     began = time.perf_counter()
     for _ in range(anchors):
         runner.anchor()

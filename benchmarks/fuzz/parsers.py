@@ -48,22 +48,14 @@ from pytest_devperf.store import commit, naming
 from pytest_devperf.store.file import read_file
 from pytest_devperf.store.open import open_store
 from pytest_devperf.store.remote import without_secrets
-from pytest_devperf.targets.android import (
-    adb,
-    file_store,
-    identity,
-    journal,
-    lease,
-    look,
-    place,
-    script,
-    setup,
-    stream,
-    sync,
-)
-from pytest_devperf.targets.android.answers import Output, parse_answer
-from pytest_devperf.targets.android.manifest import parse_output as parse_array
-from pytest_devperf.targets.android.native_model import split_outputs
+from pytest_devperf.targets.android import adb
+from pytest_devperf.targets.android.adb import stream, sync
+from pytest_devperf.targets.android.phone import file_store, identity, lease, reading, undo_journal, work_folder
+from pytest_devperf.targets.android.runner import setup
+from pytest_devperf.targets.android.runner.manifest import parse_output as parse_array
+from pytest_devperf.targets.android.runner.reply import ModelOutput, parse_reply
+from pytest_devperf.targets.android.tools import script
+from pytest_devperf.targets.android.tools.command_line import split_outputs
 from pytest_devperf.targets.app.intake import IntakeServer
 from pytest_devperf.targets.app.wire import Begun, CaseReport, FinalReport, Task, parse_body
 from pytest_devperf.targets.cpus import parse_cpus
@@ -120,9 +112,9 @@ def _sensors() -> Iterator[Parser]:
     yield _row("sensor clocks", _text(clock.parse_clocks), phones["clocks"])
     yield _row("sensor zones", _text(zone.parse_zones), phones["zones"])
     yield _row("sensor getprop", _text(properties.parse_getprop), phones["properties"])
-    yield _row("sensor look", _text(look.parse_look), [seeds.look()])
-    names = tuple(look.PROBES)
-    yield _row("sensor batch", _text(lambda text: batch.split_batch(text, names)), [seeds.look()])
+    yield _row("sensor look", _text(reading.parse_look), [seeds.reading()])
+    names = tuple(reading.PROBES)
+    yield _row("sensor batch", _text(lambda text: batch.split_batch(text, names)), [seeds.reading()])
     yield _row("sensor cpu times", _text(proc.parse_cpu_times), [seeds.CPU_STAT])
     yield _row("sensor memory", _text(proc.parse_meminfo), [seeds.MEMINFO])
     yield _row("sensor CPU quota of version 1", _text(lambda text: cpus.parse_cfs_quota(*_halves(text))), ["-1 1"])
@@ -163,14 +155,14 @@ def _devices() -> Iterator[Parser]:
     yield _row("phone end of a program", _text(script.parse_end), [seeds.END])
     yield _row("phone times", _text(script.parse_times), [seeds.END])
     yield _row("phone anchors", _text(script.parse_anchors), ['{"anchor_ns": [5000, 5012]}\n'])
-    yield _row("phone df", _text(place.parse_df), [seeds.DF])
-    yield _row("phone journal", _text(journal.parse_changes), [seeds.JOURNAL])
+    yield _row("phone df", _text(work_folder.parse_df), [seeds.DF])
+    yield _row("phone journal", _text(undo_journal.parse_changes), [seeds.JOURNAL])
     yield _row("phone lease", _text(lease.parse_holder), ["4711 1234567 0f1c-22\n"])
     yield _row("phone stored files", _text(file_store.parse_listing), [seeds.LISTING])
     yield _row("phone stamps", _text(lambda text: script.parse_took_ns(*_halves(text))), [seeds.STAMPS])
     yield _row("simulated phone's packets", _link_packets, [seeds.LINK_PACKET], EOFError, ConnectionError)
     yield _row("simulated phone's programs", lambda data: _in_a_file(data, read_elf), [seeds.PROGRAM], weight=2)
-    yield _row("phone answer", _text(parse_answer), seeds.ANSWER, ValueError, weight=2)
+    yield _row("phone answer", _text(parse_reply), seeds.ANSWER, ValueError, weight=2)
     yield _row("phone output", _output, [bytes(16), b"a\0b\0"], CaseError)
     yield _row("phone outputs of a tool", lambda data: split_outputs(SLOTS, data), [bytes(20), bytes(12)])
     yield _row("phone shell packets", _packets, seeds.PACKETS, EOFError, ConnectionError, weight=2)
@@ -191,8 +183,8 @@ def _output(data: bytes) -> object:
     shape = tuple(data[:2])
     for dtype in ("float32", "string", "bfloat16", "object"):
         with suppress(CaseError):
-            parse_array(Output(name="y", kind="tensor", dtype=dtype, shape=shape), data[2:])
-    return parse_array(Output(name="y", kind="tensor", dtype="int64", shape=shape), data[2:])
+            parse_array(ModelOutput(name="y", kind="tensor", dtype=dtype, shape=shape), data[2:])
+    return parse_array(ModelOutput(name="y", kind="tensor", dtype="int64", shape=shape), data[2:])
 
 
 class _Wire:

@@ -13,7 +13,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.targets.clock import SystemClock
 
 if TYPE_CHECKING:
-    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.target import AndroidTarget
     from pytest_devperf.targets.protocol import Clock, Target
 
 
@@ -43,7 +43,7 @@ def open_device(spec: str, stack: ExitStack) -> Opened:
         UsageError: There is no such device.
         TargetError: It was disconnected.
     """
-    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.target import AndroidTarget
 
     added = ask_for_target(spec)
     if added is not None:

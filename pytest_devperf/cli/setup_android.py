@@ -15,8 +15,9 @@ from pathlib import Path
 
 from pytest_devperf.cli.output import echo
 from pytest_devperf.errors import UsageError
-from pytest_devperf.targets.android.native import PROJECTS, TOOLS, option_of, store_tool
-from pytest_devperf.targets.android.setup import set_up_android, setup_folder
+from pytest_devperf.targets.android.runner.setup import set_up_android
+from pytest_devperf.targets.android.setup_folder import setup_folder
+from pytest_devperf.targets.android.tools.tool import PROJECTS, TOOLS, option_of, store_tool
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

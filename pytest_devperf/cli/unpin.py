@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pytest_devperf.cli.device import add_target, open_device
 from pytest_devperf.cli.output import echo
 from pytest_devperf.errors import UsageError
-from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.target import AndroidTarget
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ RC = re.compile(r"@@rc [0-9]{1,3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ProbeOutput:
     """Output of one probe, including stderr, and its return code."""
 
     text: str
@@ -27,7 +27,7 @@ class Answer:
 class Batch:
     """The output of a script of probes."""
 
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, ProbeOutput]
     """Answers by probe; one that was cut off is missing."""
     complete: bool
     """Whether the end marker was received."""
@@ -70,7 +70,7 @@ def split_batch(text: str, names: Sequence[str]) -> Batch:
         The answers, up to the place where the output was cut off.
     """
     lines = text.replace("\r", "").split("\n")
-    answers: dict[str, Answer] = {}
+    answers: dict[str, ProbeOutput] = {}
     position = 0
     for name in names:
         try:
@@ -82,6 +82,6 @@ def split_batch(text: str, names: Sequence[str]) -> Batch:
         if end is None:
             break
         # Joining drops the line break before the marker, which the script added.
-        answers[name] = Answer(text="\n".join(lines[begin + 1 : end]), rc=int(lines[end].split()[1]))
+        answers[name] = ProbeOutput(text="\n".join(lines[begin + 1 : end]), rc=int(lines[end].split()[1]))
         position = end + 1
     return Batch(answers=answers, complete=END in lines[position:])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.targets.android.journal import ON_PHONE, Changes, format_changes
-from pytest_devperf.targets.android.lease import Holder
+from pytest_devperf.targets.android.phone.lease import Holder
+from pytest_devperf.targets.android.phone.undo_journal import ON_PHONE, Changes, format_changes
 
 Pinning = Literal["works", "ignored", "refused", "slips", "lifts a cap"]
 """Effect of requesting fixed-performance mode. `slips`: it ends by itself after `SLIPS_AFTER_S`. `lifts a cap`: the

@@ -12,13 +12,13 @@ from pytest_devperf.untrusted import excerpt
 def parse_cpus(
     spec: str, clusters: Mapping[str, tuple[int, ...]], cores: int | None, *, device: str = "this phone"
 ) -> tuple[int, ...]:
-    """Read `big`, `little`, or a list such as `0-3,6`.
+    """Parse `big`, `little`, or a list such as `0-3,6`.
 
     Args:
         spec: What was asked for.
-        clusters: CPUs of `big` and `little`; empty where the device has but one kind.
-        cores: How many CPUs there are; None where that is not known.
-        device: What errors call it.
+        clusters: CPUs of `big` and `little`; empty if all CPUs of the device are of one kind.
+        cores: Number of CPUs; None if it is not known.
+        device: What errors call the device.
 
     Raises:
         UsageError: It is neither, or the device lacks such a CPU.
@@ -29,7 +29,7 @@ def parse_cpus(
     word = spec.strip().lower()
     if word in {"big", "little"}:
         if word not in clusters:
-            raise UsageError(f"--devperf-affinity={spec}: {device} does not tell its clusters", "name CPUs: 4-7")
+            raise UsageError(f"--devperf-affinity={spec}: {device} does not show its clusters", "name CPUs: 4-7")
         return clusters[word]
     cpus = parse_cpu_list(word)
     if cpus is None:
@@ -39,3 +39,12 @@ def parse_cpus(
     if cores is not None and cpus[-1] >= cores:
         raise UsageError(f"--devperf-affinity={spec}: {device} has CPUs 0 to {cores - 1}", "choose among them")
     return cpus
+
+
+def format_mask(cpus: tuple[int, ...]) -> str:
+    """Format CPUs as the hexadecimal mask of `taskset`.
+
+    >>> format_mask((4, 5, 6, 7))
+    'f0'
+    """
+    return format(sum(1 << cpu for cpu in cpus), "x")

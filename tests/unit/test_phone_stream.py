@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_devperf.targets.android import stream, sync
-from pytest_devperf.targets.android.stream import Stream
+from pytest_devperf.targets.android.adb import stream, sync
+from pytest_devperf.targets.android.adb.stream import Stream
 
 
 @dataclass

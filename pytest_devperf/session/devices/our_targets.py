@@ -13,7 +13,7 @@ from pytest_devperf.session.starts.device import HOST
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.target import AndroidTarget
     from pytest_devperf.targets.protocol import Target
 
 ANDROID = "android"
@@ -87,8 +87,8 @@ def _of_phone(targets: SessionTargets, options: TargetOptions) -> Mapping[str, A
 
 
 def _simulated(targets: SessionTargets, options: TargetOptions) -> AndroidTarget | None:
-    from pytest_devperf.targets.android.adb import choose, list_attached, make_client
-    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.adb.attached import choose, list_attached, make_client
+    from pytest_devperf.targets.android.target import AndroidTarget
 
     phone = targets.simulated
     if phone is None:
@@ -101,7 +101,7 @@ def _android(spec: str, targets: SessionTargets, options: TargetOptions) -> Andr
     from pytest_devperf.targets.android.open import open_target as open_android
 
     target = _shared(targets, open_android(spec, **_of_phone(targets, options)))
-    if target is not None and not target.gear.runs_models():
+    if target is not None and not target.toolchain.runs_models():
         targets.note(_not_set_up(target, "model cases are skipped"))
     return target
 
@@ -116,7 +116,7 @@ def _attached(targets: SessionTargets, options: TargetOptions) -> AndroidTarget 
     except NoUsablePhone as obstacle:
         targets.note(f"model and command cases run on this machine: {obstacle}")
         return None
-    if target is not None and not target.gear.runs_models():
+    if target is not None and not target.toolchain.runs_models():
         targets.note(_not_set_up(target, "model and command cases run on this machine"))
         return None
     return target
@@ -126,7 +126,7 @@ def _shared(targets: SessionTargets, target: AndroidTarget | None) -> AndroidTar
     """Take the target of a phone that the session uses already, under whichever name: a phone is claimed once."""
     if target is None:
         return None
-    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.target import AndroidTarget
 
     known = (each for each in targets.opened if isinstance(each, AndroidTarget))
     return next((each for each in known if each.link.serial == target.link.serial), target)

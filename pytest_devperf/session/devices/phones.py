@@ -37,8 +37,8 @@ def find_phones(settings: Settings, workers: int) -> Sequence[Phone]:
 
 def _attached(settings: Settings, workers: int) -> list[Phone]:
     """Choose real phones: those that adb lists and that can be used."""
-    from pytest_devperf.targets.android.adb import list_attached, make_client, serial_of_environment
-    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.adb.attached import list_attached, make_client, serial_of_environment
+    from pytest_devperf.targets.android.target import AndroidTarget
 
     serial = settings.target.partition(":")[2] or serial_of_environment()
     attached = list_attached(make_client(None))
@@ -60,7 +60,7 @@ def _attached(settings: Settings, workers: int) -> list[Phone]:
 def _simulated(settings: Settings, workers: int) -> Iterator[Phone]:
     """Make simulated phones known: each worker switches on its own unit of the family."""
     from pytest_devperf.simphone import AdbServer, parse_spec, simulated_phone
-    from pytest_devperf.targets.android.phone import AndroidTarget
+    from pytest_devperf.targets.android.target import AndroidTarget
 
     personality, _ = parse_spec(settings.target)
     with AdbServer() as server:

@@ -11,8 +11,9 @@ from shlex import quote
 
 from pytest_devperf.case.workload import App
 from pytest_devperf.errors import CaseError, DevperfError
-from pytest_devperf.targets.android.link import Link, best_effort
-from pytest_devperf.targets.android.stream import Stream, Timeout
+from pytest_devperf.targets.android.adb.link import Link
+from pytest_devperf.targets.android.adb.loss import best_effort
+from pytest_devperf.targets.android.adb.stream import Stream, Timeout
 from pytest_devperf.targets.app.collector import Collector
 from pytest_devperf.targets.app.launch import AppCommand, build_app
 from pytest_devperf.targets.app.wire import CaseReport, Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.targets.android.adb import (
+from pytest_devperf.targets.android.adb.attached import (
     Attached,
     choose,
     demand,
@@ -16,7 +16,7 @@ from pytest_devperf.targets.android.adb import (
     serial_of_environment,
     troubles,
 )
-from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.target import AndroidTarget
 from pytest_devperf.targets.protocol import Clock
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from pytest_devperf.errors import TargetError
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.targets.android.phone import AndroidTarget
-from pytest_devperf.targets.android.setup import FOLDER_VARIABLE, Setup, set_up_simulated
+from pytest_devperf.targets.android.runner.setup import Setup, set_up_simulated
+from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
+from pytest_devperf.targets.android.target import AndroidTarget
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -82,7 +83,7 @@ def reach() -> Iterator[Callable[..., AndroidTarget]]:
 
     yield reach
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pytest_devperf.targets.android.link.BACK_S", 0.0)
+        patch.setattr("pytest_devperf.targets.android.adb.link.BACK_S", 0.0)
         for target in targets:
             with contextlib.suppress(TargetError):  # its phone may be gone on purpose
                 target.close()

@@ -14,9 +14,9 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.targets.android import script
-from pytest_devperf.targets.android.command import CommandRunner
-from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.target import AndroidTarget
+from pytest_devperf.targets.android.tools import script
+from pytest_devperf.targets.android.tools.command import CommandRunner
 from pytest_devperf.targets.protocol import ContextReporting
 
 HOSTILE = [

@@ -19,10 +19,10 @@ from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.model_file.inputs import make_inputs
 from pytest_devperf.model_file.onnx import read_schema
 from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
-from pytest_devperf.targets.android.model import ModelRunner
-from pytest_devperf.targets.android.phone import AndroidTarget
-from pytest_devperf.targets.android.place import ROOT
-from pytest_devperf.targets.android.setup import LIBRARY, RUNNER
+from pytest_devperf.targets.android.phone.work_folder import ROOT
+from pytest_devperf.targets.android.runner.model import OnnxRunner
+from pytest_devperf.targets.android.runner.setup import LIBRARY, RUNNER
+from pytest_devperf.targets.android.target import AndroidTarget
 from pytest_devperf.targets.protocol import Answering, ContextReporting, Describing, Ticking
 
 numpy = pytest.importorskip("numpy")
@@ -244,16 +244,16 @@ def test_indices_beyond_a_table_name_the_input_that_was_made(target: AndroidTarg
 
 def test_a_runner_that_is_killed_fails_its_case_with_a_clear_line(target: AndroidTarget, model: Model) -> None:
     with target.start(model, 0) as runner:
-        assert isinstance(runner, ModelRunner)
+        assert isinstance(runner, OnnxRunner)
         target.link.script(f"kill -9 {runner.about.pid}", doing="killing")
         with pytest.raises(CaseError, match=r"ended on Google Pixel 8 \(killed by signal 9\)"):
             runner.run(1, 1)
 
 
 def test_a_run_that_never_ends_is_ended(target: AndroidTarget, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.model.UNKNOWN_S", 1.0)
+    monkeypatch.setattr("pytest_devperf.targets.android.runner.model.UNKNOWN_S", 1.0)
     with target.start(model, 0) as runner:
-        assert isinstance(runner, ModelRunner)
+        assert isinstance(runner, OnnxRunner)
         with pytest.raises(TargetError, match=r"gave no answer on Google Pixel 8 within 1 s and was ended"):
             runner.run(1_000_000, 1000)
         look = f"grep State /proc/{runner.about.pid}/status; true"
@@ -275,7 +275,7 @@ def test_an_interrupt_in_a_run_ends_the_program_at_once(target: AndroidTarget, m
 
 def interrupted(target: AndroidTarget, model: Model, pids: list[int]) -> None:
     with target.start(model, 0) as runner:
-        assert isinstance(runner, ModelRunner)
+        assert isinstance(runner, OnnxRunner)
         pids.append(runner.about.pid)
         main = threading.main_thread().ident
         timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
@@ -294,7 +294,7 @@ def test_a_full_phone_says_so(switch_on: SwitchOn, reach: Reach, model: Model) -
 def test_a_phone_that_dies_gives_one_clear_error(
     switch_on: SwitchOn, reach: Reach, model: Model, monkeypatch: pytest.MonkeyPatch, mishap: str
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.link.BACK_S", 0.5)
+    monkeypatch.setattr("pytest_devperf.targets.android.adb.link.BACK_S", 0.5)
     target = reach(switch_on(mishap=mishap))
 
     with pytest.raises(TargetError, match="stopped answering while"):
@@ -304,7 +304,7 @@ def test_a_phone_that_dies_gives_one_clear_error(
 def test_a_link_that_drops_and_comes_back_fails_the_case_it_broke_and_no_other(
     switch_on: SwitchOn, reach: Reach, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.link.BACK_S", 600.0)
+    monkeypatch.setattr("pytest_devperf.targets.android.adb.link.BACK_S", 600.0)
     phone = switch_on()
     target = reach(phone)
     with target.start(model, 0) as runner:

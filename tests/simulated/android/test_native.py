@@ -18,10 +18,10 @@ from pytest_devperf.errors import CaseError, Unsupported, UsageError
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.targets.android.gear import Gear
-from pytest_devperf.targets.android.native import find_tool, store_tool
-from pytest_devperf.targets.android.phone import AndroidTarget
-from pytest_devperf.targets.android.setup import FOLDER_VARIABLE
+from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
+from pytest_devperf.targets.android.target import AndroidTarget
+from pytest_devperf.targets.android.toolchain import Toolchain
+from pytest_devperf.targets.android.tools.tool import find_tool, store_tool
 from pytest_devperf.targets.protocol import SelfWarming
 
 
@@ -202,7 +202,7 @@ def test_rounds_are_starts_of_the_tool_with_an_anchor_where_the_runner_is_set_up
     stored, setup, fresh, adding, monkeypatch
 ):
     stored("executor_runner")
-    monkeypatch.setattr(Gear, "setup", lambda _self: setup)
+    monkeypatch.setattr(Toolchain, "setup", lambda _self: setup)
     start_plan = StartPlan(process=0, rounds=3, total_rounds=3, processes=1, iterations=6)
 
     with fresh.start(Model(path=adding), 0) as runner:
@@ -221,15 +221,15 @@ def test_what_is_not_set_up_names_the_command_that_does_it(stored, fresh, doubli
 
 
 def test_the_command_stores_a_tool_and_the_phone_counts_as_set_up(stored, fresh, build, capsys, monkeypatch):
-    monkeypatch.setattr(Gear, "setup", lambda _self: (_ for _ in ()).throw(Unsupported("no runner")))
-    assert not fresh.gear.runs_models()
+    monkeypatch.setattr(Toolchain, "setup", lambda _self: (_ for _ in ()).throw(Unsupported("no runner")))
+    assert not fresh.toolchain.runs_models()
 
     code = main(["setup-android", "--executor-runner", str(build("executor_runner"))])
 
     assert code == 0
     assert "executor_runner is ready" in capsys.readouterr().out
     assert find_tool("executor_runner", "arm64-v8a", simulated=True).is_file()
-    assert fresh.gear.runs_models()
+    assert fresh.toolchain.runs_models()
 
 
 def test_the_command_refuses_nothing_and_what_is_no_executable(stored, tmp_path, capsys):

@@ -11,9 +11,9 @@ from pytest_devperf.case.workload import App, Call
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import CpuSet
 from pytest_devperf.simphone import PERSONALITIES, AdbServer, SimPhone, simulated_phone
-from pytest_devperf.targets.android import identity
 from pytest_devperf.targets.android.open import NoUsablePhone, open_target
-from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.phone import identity
+from pytest_devperf.targets.android.target import AndroidTarget
 from pytest_devperf.targets.protocol import Surveying, Target
 
 
@@ -192,7 +192,7 @@ def test_a_phone_that_comes_back_is_used_on(switch_on: SwitchOn, reach: Reach) -
 def test_a_phone_that_stays_away_gives_one_clear_error(
     switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.link.BACK_S", 0.5)
+    monkeypatch.setattr("pytest_devperf.targets.android.adb.link.BACK_S", 0.5)
     phone = switch_on()
     target = reach(phone)
     target.look()
@@ -206,7 +206,7 @@ def test_a_phone_that_stays_away_gives_one_clear_error(
 def test_an_answer_that_is_cut_off_is_never_taken_for_a_whole_one(
     switch_on: SwitchOn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.link.BACK_S", 0.5)
+    monkeypatch.setattr("pytest_devperf.targets.android.adb.link.BACK_S", 0.5)
     phone = switch_on(mishap="cut-output")
 
     with pytest.raises(TargetError, match="cut"):
@@ -220,14 +220,14 @@ def test_a_server_that_is_gone_is_told_and_no_other_is_started(monkeypatch: pyte
     with AdbServer() as server, simulated_phone(server=server) as phone:
         target = AndroidTarget(serial=phone.serial, server_port=server.port, clock=phone.clock)
     monkeypatch.setattr("adbutils._adb.subprocess.run", start)
-    monkeypatch.setattr("pytest_devperf.targets.android.link.BACK_S", 0.5)
+    monkeypatch.setattr("pytest_devperf.targets.android.adb.link.BACK_S", 0.5)
 
     with pytest.raises(TargetError, match=r"stopped answering while reading its sensors \(.*no adb server answers"):
-        target.see()
+        target.read_sensors()
 
 
 def test_a_simulated_phone_is_set_up_by_itself(target: AndroidTarget, setup: object) -> None:
-    assert target.gear.runs_models()
+    assert target.toolchain.runs_models()
 
 
 def test_a_phone_that_does_not_say_what_it_is_is_no_device_without_facts(

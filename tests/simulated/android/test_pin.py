@@ -17,11 +17,11 @@ from waiting import running
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.targets.android.file_store import ROOT, STORE
-from pytest_devperf.targets.android.journal import ON_PHONE
-from pytest_devperf.targets.android.phone import AndroidTarget
-from pytest_devperf.targets.android.place import Place
-from pytest_devperf.targets.android.setup import FOLDER_VARIABLE
+from pytest_devperf.targets.android.phone.file_store import ROOT, STORE
+from pytest_devperf.targets.android.phone.undo_journal import ON_PHONE
+from pytest_devperf.targets.android.phone.work_folder import WorkFolder
+from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
+from pytest_devperf.targets.android.target import AndroidTarget
 
 SwitchOn = Callable[..., SimPhone]
 Reach = Callable[..., AndroidTarget]
@@ -38,7 +38,7 @@ def own_journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_clocks_are_held_and_let_go(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on()
     target = reach(phone, pin_clocks="on")
-    before = target.see().clocks.max_khz
+    before = target.read_sensors().clocks.max_khz
 
     pinned = target.look()
     target.close()
@@ -47,7 +47,7 @@ def test_clocks_are_held_and_let_go(switch_on: SwitchOn, reach: Reach) -> None:
     assert pinned.throttled is False
     assert any(khz < before[policy] for policy, khz in pinned.max_khz.items())
     assert not phone.state.pinned
-    assert target.see().clocks.max_khz == before
+    assert target.read_sensors().clocks.max_khz == before
 
 
 def test_clocks_that_somebody_lets_go_do_not_count_as_held(switch_on: SwitchOn, reach: Reach) -> None:
@@ -108,7 +108,7 @@ def test_the_screen_setting_goes_back_to_what_it_was(switch_on: SwitchOn, reach:
     assert phone.state.settings[STAY_ON] == "7"
 
 
-IDENTITY = "pytest_devperf.targets.android.identity"
+IDENTITY = "pytest_devperf.targets.android.phone.identity"
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def real(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PROGRAM = """
 import sys, time
-from pytest_devperf.targets.android.phone import AndroidTarget
+from pytest_devperf.targets.android.target import AndroidTarget
 
 class Clock:
     now_ns = staticmethod(time.perf_counter_ns)
@@ -262,7 +262,7 @@ def test_a_session_of_another_computer_that_measures_now_is_left_alone(
 ) -> None:
     phone = switch_on()
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr("pytest_devperf.targets.android.journal.this_host", lambda: "0123456789ab")
+        elsewhere.setattr("pytest_devperf.targets.android.phone.undo_journal.this_host", lambda: "0123456789ab")
         other = reach(phone, pin_clocks="on")
         other.open()
 
@@ -351,8 +351,8 @@ def test_a_phone_that_was_taken_over_meanwhile_is_not_measured_on(switch_on: Swi
 def test_a_screen_setting_that_cannot_be_read_is_left_alone(
     switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.restore.STAY_ON", f"x >&2; echo {said}")
-    monkeypatch.setattr("pytest_devperf.targets.android.hold.STAY_ON", f"x >&2; echo {said}")
+    monkeypatch.setattr("pytest_devperf.targets.android.phone.restore.STAY_ON", f"x >&2; echo {said}")
+    monkeypatch.setattr("pytest_devperf.targets.android.phone.hold.STAY_ON", f"x >&2; echo {said}")
     phone = switch_on()
     target = reach(phone)
     target.open()
@@ -399,7 +399,7 @@ def test_the_store_on_the_phone_is_bounded_and_what_stays_is_said(
     target.open()
     for name in ("old", "new"):
         (tmp_path / name).write_text(name)
-        place = Place(target.link)
+        place = WorkFolder(target.link)
         place.open()
         place.put({name: tmp_path / name})
         place.close()

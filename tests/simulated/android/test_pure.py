@@ -13,28 +13,28 @@ from pytest_devperf.sensor.battery import BatteryReading
 from pytest_devperf.sensor.clock import ClockReading
 from pytest_devperf.sensor.power import PowerReading
 from pytest_devperf.sensor.thermal import ThermalReading
-from pytest_devperf.targets.android.adb import STATES, Attached, choose, demand
+from pytest_devperf.targets.android.adb.attached import STATES, Attached, choose, demand
 from pytest_devperf.targets.android.app import NOT_STARTED
-from pytest_devperf.targets.android.extremes import Extremes
-from pytest_devperf.targets.android.file_store import parse_listing
-from pytest_devperf.targets.android.identity import unit_of_serials
-from pytest_devperf.targets.android.journal import Changes, format_changes, mine, parse_changes
-from pytest_devperf.targets.android.lease import Holder, parse_holder
-from pytest_devperf.targets.android.limits import Limits, hold, parse_limits
-from pytest_devperf.targets.android.look import (
+from pytest_devperf.targets.android.open import NoUsablePhone, open_target
+from pytest_devperf.targets.android.phone.file_store import parse_listing
+from pytest_devperf.targets.android.phone.identity import unit_of_serials
+from pytest_devperf.targets.android.phone.lease import Holder, parse_holder
+from pytest_devperf.targets.android.phone.limits import Limits, hold, parse_limits
+from pytest_devperf.targets.android.phone.pin import judge_pin
+from pytest_devperf.targets.android.phone.reading import (
     IDLE,
     SCRIPT,
-    Seen,
-    Start,
+    PhoneReading,
+    Reference,
     cpu_percent,
     most_used_mb,
-    parse_look,
-    start_of,
+    parse_sensors,
+    reference_of,
     throttles,
 )
-from pytest_devperf.targets.android.open import NoUsablePhone, open_target
-from pytest_devperf.targets.android.pin import judge_pin
-from pytest_devperf.targets.android.script import parse_end
+from pytest_devperf.targets.android.phone.sensors import Extremes
+from pytest_devperf.targets.android.phone.undo_journal import Changes, format_changes, mine, parse_changes
+from pytest_devperf.targets.android.tools.script import parse_end
 from pytest_devperf.targets.cpus import parse_cpus
 
 
@@ -43,8 +43,8 @@ def no_phone_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANDROID_SERIAL", raising=False)
 
 
-def seen(max_khz: int | None, status: int | None = 0, least: int = 300) -> Seen:
-    return Seen(
+def seen(max_khz: int | None, status: int | None = 0, least: int = 300) -> PhoneReading:
+    return PhoneReading(
         thermal=ThermalReading(state="unknown" if status is None else "value", status=status),
         battery=BatteryReading(state="unknown"),
         clocks=ClockReading(state="unknown")
@@ -59,10 +59,18 @@ def phone(serial: str = "A1", state: str = "device", model: str = "Pixel_8") -> 
 
 
 @pytest.mark.parametrize(
-    "module", ["affinity", "script", "identity", "journal", "lease", "limits", "look", "place", "file_store"]
+    "module",
+    [
+        "targets.cpus",
+        "targets.android.tools.script",
+        *(
+            f"targets.android.phone.{name}"
+            for name in ("identity", "undo_journal", "lease", "limits", "reading", "work_folder", "file_store")
+        ),
+    ],
 )
 def test_examples_in_docstrings_hold(module: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"pytest_devperf.targets.android.{module}"))
+    result = doctest.testmod(importlib.import_module(f"pytest_devperf.{module}"))
 
     assert result.attempted > 0
     assert result.failed == 0
@@ -83,7 +91,7 @@ def test_examples_in_docstrings_hold(module: str) -> None:
 def test_throttling_is_what_the_phone_says_or_a_lower_cap(
     status: int | None, khz: int | None, verdict: bool | None
 ) -> None:
-    assert throttles(seen(khz, status), Start(max_khz={"policy0": 2000})) is verdict
+    assert throttles(seen(khz, status), Reference(max_khz={"policy0": 2000})) is verdict
 
 
 @pytest.mark.parametrize(
@@ -93,20 +101,20 @@ def test_throttling_is_what_the_phone_says_or_a_lower_cap(
 def test_a_processors_cooling_device_that_does_more_than_at_the_start_is_throttling(
     name: str, value: int, verdict: bool
 ) -> None:
-    def look(now: int) -> Seen:
+    def look(now: int) -> PhoneReading:
         thermal = ThermalReading(state="value", status=0, cooling={name: now})
         return replace(seen(2000), thermal=thermal)
 
     begun = 100 if value == 100 else 1
 
-    assert throttles(look(value), start_of(look(begun))) is verdict
+    assert throttles(look(value), reference_of(look(begun))) is verdict
 
 
-def held(before: Seen, first: Seen, second: Seen) -> bool:
+def held(before: PhoneReading, first: PhoneReading, second: PhoneReading) -> bool:
     return bool(judge_pin(before, first, second, "X").held)
 
 
-def why_not(before: Seen, first: Seen, second: Seen) -> str:
+def why_not(before: PhoneReading, first: PhoneReading, second: PhoneReading) -> str:
     return judge_pin(before, first, second, "X").why_not or ""
 
 
@@ -158,8 +166,8 @@ def test_held_limits_count_as_let_go_once_the_cap_rises_or_the_floor_falls_away(
 def test_a_look_that_was_cut_off_is_none() -> None:
     whole = "".join(f"@@{name}\n@@rc 0\n" for name in ("thermal", "battery", "clocks")) + "@@END\n"
 
-    assert parse_look(whole) is not None
-    assert all(parse_look(whole[:length]) is None for length in range(len(whole) - len("@@END\n")))
+    assert parse_sensors(whole) is not None
+    assert all(parse_sensors(whole[:length]) is None for length in range(len(whole) - len("@@END\n")))
 
 
 def test_the_look_fits_into_what_the_oldest_phones_take() -> None:
@@ -272,9 +280,9 @@ def load_line(busy: int, idle: int) -> str:
     return f"cpu  {busy} 0 0 {idle} 0 0 0 0 0 0"
 
 
-def look_at(**answers: str) -> Seen:
+def look_at(**answers: str) -> PhoneReading:
     text = "".join(f"@@{name}\n{answer}\n@@rc 0\n" for name, answer in answers.items()) + "@@END\n"
-    parsed = parse_look(text)
+    parsed = parse_sensors(text)
     assert parsed is not None
     return parsed
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from pytest_devperf.case.workload import Model
-from pytest_devperf.targets.android.manifest import format_manifest, raw_bytes
-from pytest_devperf.targets.android.model import check
-from pytest_devperf.targets.android.setup import LIBRARY, RUNNER, Setup
+from pytest_devperf.targets.android.runner.manifest import format_manifest, raw_bytes
+from pytest_devperf.targets.android.runner.onnx import check
+from pytest_devperf.targets.android.runner.setup import LIBRARY, RUNNER, Setup
 
 numpy = pytest.importorskip("numpy")
 
@@ -31,11 +31,10 @@ def folder(tmp_path: Path, setup: Setup, model_path: Path) -> Path:
 
 
 def lay_out(folder: Path, model: Model) -> None:
-    _, methods = check(model)
-    feed = methods.inputs["forward"]
-    for index, array in enumerate(feed.arrays.values()):
+    _, inputs = check(model)[1].select(model)
+    for index, array in enumerate(inputs.arrays.values()):
         (folder / f"input{index}.raw").write_bytes(raw_bytes(array))
-    (folder / "manifest.txt").write_text(format_manifest(model, feed.arrays, model_name="model.onnx"))
+    (folder / "manifest.txt").write_text(format_manifest(model, inputs.arrays, model_name="model.onnx"))
 
 
 def run(folder: Path, *words: str, stdin: str = "", **environment: str) -> list[dict[str, Any]]:
@@ -54,9 +53,8 @@ def run(folder: Path, *words: str, stdin: str = "", **environment: str) -> list[
 def test_outputs_are_those_of_the_runtime_on_this_machine(folder: Path, model_path: Path) -> None:
     import onnxruntime
 
-    _, methods = check(Model(path=str(model_path), dims={"batch": 2}))
-    feed = methods.inputs["forward"]
-    expected = onnxruntime.InferenceSession(str(model_path)).run(None, dict(feed.arrays))
+    _, inputs = check(Model(path=str(model_path), dims={"batch": 2}))[1].select(Model(path=str(model_path)))
+    expected = onnxruntime.InferenceSession(str(model_path)).run(None, dict(inputs.arrays))
 
     answers = run(folder, "serve", "manifest.txt", stdin="run 1 1 0\noutputs .\nquit\n")
 

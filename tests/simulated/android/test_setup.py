@@ -15,15 +15,9 @@ import pytest
 
 from pytest_devperf.cli import cooldown, setup_android
 from pytest_devperf.errors import Unsupported, UsageError
-from pytest_devperf.targets.android.setup import (
-    FOLDER_VARIABLE,
-    LIBRARY,
-    TRIPLES,
-    Setup,
-    elf_abi,
-    find_setup,
-    set_up_android,
-)
+from pytest_devperf.targets.android.runner.build import TRIPLES
+from pytest_devperf.targets.android.runner.setup import LIBRARY, Setup, elf_abi, find_setup, set_up_android
+from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
 
 ABI = {"x86_64": "x86_64", "aarch64": "arm64-v8a"}.get(platform.machine(), "x86_64")
 
@@ -73,7 +67,7 @@ def test_a_runner_made_with_other_flags_is_made_again(
     home: Path, setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_up_android(library=setup.library, runner=setup.runner)
-    monkeypatch.setattr("pytest_devperf.targets.android.setup.ANDROID_FLAGS", ("-Wl,-z,max-page-size=65536",))
+    monkeypatch.setattr("pytest_devperf.targets.android.runner.build.ANDROID_FLAGS", ("-Wl,-z,max-page-size=65536",))
 
     with pytest.raises(Unsupported, match="another version of devperf"):
         find_setup(ABI)

@@ -10,7 +10,7 @@ from waiting import until
 
 from pytest_devperf.simphone import MISHAPS, PERSONALITIES, AdbServer, SimPhone
 from pytest_devperf.simphone.simulation import Simulation
-from pytest_devperf.targets.android.journal import ON_PHONE, parse_changes, this_host
+from pytest_devperf.targets.android.phone.undo_journal import ON_PHONE, parse_changes, this_host
 
 # adbutils leaves its socket to the garbage collector if it raises.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -21,7 +21,7 @@ import pytest_devperf.store.open
 import pytest_devperf.targets.android.app
 import pytest_devperf.targets.android.open  # noqa: F401 - as above
 from pytest_devperf.simphone import AdbServer
-from pytest_devperf.targets.android.setup import FOLDER_VARIABLE
+from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
 
 TOOL = """\
 slow=1
@@ -142,7 +142,7 @@ def session(
     monkeypatch.setattr("pytest_devperf.simphone.phone.AdbServer", lambda: nullcontext(adb_server))
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(adb_server.port))
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
-    monkeypatch.setattr("pytest_devperf.targets.android.link.BACK_S", 0.5)
+    monkeypatch.setattr("pytest_devperf.targets.android.adb.link.BACK_S", 0.5)
     return Session(pytester)
 
 

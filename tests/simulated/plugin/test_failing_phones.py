@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_devperf.targets.android.setup import FOLDER_VARIABLE
+from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
 
 Session = Any
 """The fixtures' own class; conftest files are not imported."""
@@ -48,7 +48,7 @@ def test_a_phone_that_dies_in_a_run_is_named_with_the_next_step(tool: Session) -
 
 
 def test_an_app_on_a_phone_that_comes_back_reports_all_the_same(app: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.link.BACK_S", 600.0)
+    monkeypatch.setattr("pytest_devperf.targets.android.adb.link.BACK_S", 600.0)
     result = app.run("--devperf-json=run.json", target="sim:pixel-tensor:offline-and-back")
 
     assert result.ret == 0
@@ -82,7 +82,7 @@ def test_a_data_folder_that_cannot_be_written_ends_the_session_before_anything_i
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file"))
     # This machine keeps no copy of a simulated phone's journal: let it pass for a real one.
-    monkeypatch.setattr("pytest_devperf.targets.android.identity.SIMULATED", "")
+    monkeypatch.setattr("pytest_devperf.targets.android.phone.identity.SIMULATED", "")
 
     result = tool.run()
 

@@ -1,0 +1,261 @@
+"""The link to one phone: scripts, streams and files over adb, with errors that name the phone."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_devperf.errors import CaseError, UsageError
+from pytest_devperf.targets.android.adb.attached import Attached, demand_server, list_attached, make_client
+from pytest_devperf.targets.android.adb.loss import lost
+from pytest_devperf.targets.android.adb.stream import Stream, Timeout
+from pytest_devperf.targets.android.adb.sync import TransferRefused, fetch_file, send_file
+from pytest_devperf.untrusted import parse_whole
+
+SCRIPT_S = 30.0
+"""Longest wait for a script: the slowest of them, a `dumpsys` on a busy phone, takes 10 s by its own timeout."""
+
+SYNC_S = 30.0
+"""Longest wait for one block of a file: a phone that writes 64 KiB for half a minute is gone."""
+
+BACK_S = 6.0
+"""How long a phone may take to come back after a drop: USB enumeration takes 2 to 4 s."""
+
+LONGEST_BYTES = 0xFFFF
+"""adb counts a request's bytes in four hexadecimal digits (AOSP: packages/modules/adb/SERVICES.TXT)."""
+
+STATES_OF_LOSS = (OSError, EOFError, ValueError, Timeout)
+"""What a dropped link looks like, apart from adbutils' own errors."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletedScript:
+    """A script that ran to its end."""
+
+    output: str
+    error_output: str
+    returncode: int
+
+
+class Link:
+    """One phone behind an adb server."""
+
+    def __init__(self, *, serial: str, server_port: int | None = None, name: str = "the phone") -> None:
+        self.name = name
+        """What errors call it: its model, never its serial number."""
+        self._serial = serial
+        self._client = make_client(server_port)
+        self._phone: Attached | None = None
+        self._features: frozenset[str] | None = None
+
+    def script(self, text: str, *, doing: str, timeout_s: float = SCRIPT_S, again: bool = True) -> CompletedScript:
+        """Run a script to its end.
+
+        Args:
+            text: Shell text; every name and path in it is quoted.
+            doing: What for, as errors say it: `reading the sensors`.
+            timeout_s: Longest wait, in wall-clock time.
+            again: Whether it may be run a second time after the link dropped.
+
+        Raises:
+            TargetError: The phone went away, or the answer was cut off.
+        """
+        return self._trying(lambda: self._script(text, timeout_s), doing=doing, again=again)
+
+    def stream(self, text: str, *, doing: str) -> Stream:
+        """Start a command whose input and output stay open.
+
+        Raises:
+            TargetError: The phone went away.
+        """
+        return self._trying(lambda: self._open(text), doing=doing, again=True)
+
+    def push(self, local: Path, remote: str, *, mode: int, doing: str) -> None:
+        """Send a file; the caller verifies it.
+
+        Raises:
+            TargetError: The phone went away.
+            Refused: The phone refused the file.
+        """
+        self._trying(lambda: self._push(local, remote, mode), doing=doing, again=True)
+
+    def pull(self, remote: str, *, doing: str) -> bytes:
+        """Fetch a file.
+
+        Raises:
+            TargetError: It is not there, or the phone went away.
+        """
+        return self._trying(lambda: self._pull(remote), doing=doing, again=True)
+
+    @property
+    def serial(self) -> str:
+        """What adb calls it: for commands of this machine that must reach the same phone, never stored."""
+        return self._serial
+
+    @property
+    def server_port(self) -> int:
+        """Port of the adb server that knows it."""
+        return int(self._client.port)
+
+    def reverse(self, port: int) -> None:
+        """Let the phone reach a port of this machine's loopback under the same number; it ends with the link.
+
+        Raises:
+            TargetError: The phone refused, or went away.
+        """
+        self._order(f"reverse:forward:tcp:{port};tcp:{port}", doing="opening a way back to this machine")
+
+    def end_reverse(self, port: int) -> None:
+        """Close that way again.
+
+        Raises:
+            TargetError: There is none, or the phone went away.
+        """
+        self._order(f"reverse:killforward:tcp:{port}", doing="closing the way back to this machine", again=False)
+
+    @property
+    def packets(self) -> bool:
+        """Whether the phone speaks the shell protocol (Android 7 and later)."""
+        return "shell_v2" in self._known_features()
+
+    # -- below -----------------------------------------------------------------------------------
+
+    def _order(self, order: str, *, doing: str, again: bool = True) -> None:
+        """Have the phone's daemon do something, and see that it did."""
+
+        def give() -> None:
+            connection = self._service(order, SCRIPT_S)
+            try:
+                connection.check_okay()
+            finally:
+                connection.close()
+
+        self._trying(give, doing=doing, again=again)
+
+    def _script(self, text: str, timeout_s: float) -> CompletedScript:
+        marker = f"@@END-{secrets.token_hex(4)}"
+        stream = self._open(f"{{ {text}\n}}; echo {marker} $?")
+        try:
+            output = stream.read_all(time.monotonic() + timeout_s)
+        finally:
+            stream.close()
+        body, found, tail = output.rpartition(marker)
+        code = parse_whole(tail.strip())
+        if not found or code is None:
+            raise EOFError("the answer was cut off")
+        return CompletedScript(output=body, error_output=stream.error_output, returncode=code)
+
+    def _open(self, text: str) -> Stream:
+        packets = self.packets
+        service = "shell,v2,raw" if packets else "exec"
+        return Stream(self._service(f"{service}:{text}", SCRIPT_S), packets=packets)
+
+    def _service(self, name: str, timeout_s: float) -> Any:  # noqa: ANN401 - adbutils has no types
+        """Open a service of the phone.
+
+        Not by adbutils' own device: that leaves its socket open where the phone is gone.
+        """
+        if len(name.encode()) > LONGEST_BYTES:
+            raise CaseError(
+                f"a command line of {len(name.encode())} bytes is more than adb carries ({LONGEST_BYTES})",
+                "put long arguments into a file and push it",
+            )
+        phone = self._attached()
+        demand_server(self._client)
+        connection = self._client.make_connection(timeout=timeout_s)
+        try:
+            # By number an answer takes half as long as by serial: no look-up of the device list.
+            words = f"transport-id:{phone.transport_id}" if phone.transport_id else f"transport:{phone.serial}"
+            connection.send_command(f"host:{words}")
+            connection.check_okay()
+            connection.send_command(name)
+            connection.check_okay()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _push(self, local: Path, remote: str, mode: int) -> None:
+        connection = self._service("sync:", SYNC_S)
+        try:
+            send_file(connection.conn, local, remote, mode)
+        finally:
+            connection.close()
+
+    def _pull(self, remote: str) -> bytes:
+        connection = self._service("sync:", SYNC_S)
+        try:
+            return fetch_file(connection.conn, remote)
+        finally:
+            connection.close()
+
+    def _attached(self) -> Attached:
+        if self._phone is None:
+            try:
+                attached = list_attached(self._client)
+            except UsageError as error:  # the server was there a moment ago: this is a loss, not a wrong call
+                raise ConnectionError(error.what) from error
+            found = next((phone for phone in attached if phone.serial == self._serial), None)
+            if found is None or not found.ready:
+                raise EOFError("it is not attached any more" if found is None else f"it is {found.state}")
+            self._phone = found
+        return self._phone
+
+    def _known_features(self) -> frozenset[str]:
+        if self._features is None:
+            phone = self._attached()
+            words = f"host-transport-id:{phone.transport_id}" if phone.transport_id else f"host-serial:{phone.serial}"
+            with self._client.make_connection(timeout=SCRIPT_S) as connection:
+                connection.send_command(f"{words}:features")
+                connection.check_okay()
+                self._features = frozenset(str(connection.read_string_block()).split(","))
+        return self._features
+
+    def _trying(self, act: Callable[[], Result], *, doing: str, again: bool) -> Result:
+        """Do it; after a drop reconnect once, do it once more where that is harmless, and else say so."""
+        import adbutils
+
+        losses = (adbutils.AdbError, *STATES_OF_LOSS)
+        try:
+            return act()
+        except TransferRefused:
+            raise
+        except Timeout as error:
+            raise lost(self.name, doing, "no answer in time") from error
+        except losses as error:
+            first = error
+        if not again or not self._reconnect():
+            raise lost(self.name, doing, first) from first
+        try:
+            return act()
+        except losses as error:
+            raise lost(self.name, doing, error) from error
+
+    def _reconnect(self) -> bool:
+        """Bring a dropped link back; False where the phone stays away."""
+        self._phone = None
+        until_s = time.monotonic() + BACK_S
+        while time.monotonic() < until_s:
+            with contextlib.suppress(Exception):  # each attempt may fail in its own way; the time decides
+                self._call_back()
+                self._attached()
+                return True
+            time.sleep(0.3)  # real time: a cable does not care for a test's clock
+        return False
+
+    def _call_back(self) -> None:
+        """Ask for a network connection again; a cable comes back by itself."""
+        host, colon, port = self._serial.rpartition(":")
+        if not (colon and host and port.isdecimal()):
+            return
+        there = next((phone for phone in list_attached(self._client) if phone.serial == self._serial), None)
+        if there is None or not there.ready:
+            self._client.disconnect(self._serial)
+            self._client.connect(self._serial, timeout=3.0)

@@ -1,0 +1,228 @@
+"""A phone in the hands of a session: what it is, what its sensors show, and what is changed on it and undone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_devperf.errors import TargetError, UsageError
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.targets.android.adb.link import Link
+from pytest_devperf.targets.android.adb.loss import best_effort
+from pytest_devperf.targets.android.phone.file_store import ROOT, STORE_DAYS, Kept, prune
+from pytest_devperf.targets.android.phone.hold import Hold
+from pytest_devperf.targets.android.phone.identity import Identity, clusters, read_identity
+from pytest_devperf.targets.android.phone.reading import IDLE, SCRIPT, PhoneReading
+from pytest_devperf.targets.android.phone.sensors import PhoneSensors
+from pytest_devperf.targets.android.phone.undo_journal import UndoJournal
+from pytest_devperf.targets.android.toolchain import Toolchain
+from pytest_devperf.targets.clock import SystemClock
+from pytest_devperf.targets.cpus import format_mask, parse_cpus
+from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.protocol import Clock
+
+
+class ClaimedPhone:
+    """A phone behind an adb server, which a session claims, reads and gives back.
+
+    Nothing on it is changed before it is first read or used: then leftovers of a crashed session are undone, the
+    screen is kept on, and its clocks are held if that was asked for. `close` undoes everything; so do the end of the
+    process, SIGTERM and SIGHUP.
+    """
+
+    def __init__(  # noqa: PLR0913 - a phone, and what the session's options say of it
+        self,
+        *,
+        serial: str,
+        server_port: int | None = None,
+        clock: Clock | None = None,
+        identity: str = "unit",
+        pin_clocks: str = "off",
+        affinity: str | None = None,
+        runner: Path | None = None,
+        library: Path | None = None,
+    ) -> None:
+        """Connect to the phone and read what it is.
+
+        Args:
+            serial: What adb calls it.
+            server_port: Port of the adb server; None: the usual one.
+            clock: The session's clock; None: this machine's.
+            identity: `unit` or `model`: whether another unit of the same model is another device.
+            pin_clocks: `off`, `auto` (hold the clocks if the phone can) or `on` (refuse to measure unless it can).
+            affinity: CPUs that workloads run on: `big`, `little`, `4-7`; None: the phone chooses.
+            runner: ONNX runner to use instead of the one that was set up.
+            library: Runtime library to use instead of the one that was set up.
+
+        Raises:
+            TargetError: The phone went away.
+            UsageError: It lacks the CPUs that were named.
+        """
+        self._clock: Clock = clock or SystemClock()
+        self._link = Link(serial=serial, server_port=server_port)
+        self._identity: Identity = read_identity(self._link, unit=identity == "unit")
+        self.device: Device = self._identity.device
+        self._link.name = self.device.name
+        self._pin_clocks = pin_clocks
+        self._cpus = self._bound(affinity)
+        self._prefix = "" if self._cpus is None else f"taskset {format_mask(self._cpus)}"
+        self.toolchain = Toolchain(self._link, self.device, runner=runner, library=library)
+        """What is set up for it to run models with."""
+        self._sensors = PhoneSensors(self._link, self._cpus)
+        journal = UndoJournal(self._link, self._journal_name())
+        self._hold = Hold(self._link, self._clock, journal, self._sensors.read_sensors)
+        self._open = False
+        self._env: dict[str, str | None] = {"os": self._identity.os, "driver": None, "ep": None, "sdk": None}
+        if affinity is not None:
+            self._env["affinity"] = affinity
+        self.kept: Kept | None = None
+        """What stays in its store of pushed files; known once it is closed."""
+
+    # -- what a session asks for -----------------------------------------------------------------
+
+    @property
+    def emulator(self) -> bool:
+        """Whether it is an emulator."""
+        return self._identity.emulator
+
+    @property
+    def debuggable(self) -> bool:
+        """Whether its system is a debug build."""
+        return self._identity.debuggable
+
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """What an earlier session had left on it and this one undid, in words."""
+        return self._hold.swept
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user has to know about its state: leftovers that were undone, and what could not be done."""
+        swept = f"{self.device.name}: an earlier session had left {' and '.join(self.swept)}; undone"
+        whys = (self._hold.why_not_pinned, self._hold.why_not_awake, self._hold.why_litter)
+        return ((swept,) if self.swept else ()) + tuple(why for why in whys if why is not None)
+
+    @property
+    def farewell(self) -> str | None:
+        """What stays on it on purpose, in words; None until it is closed, and if nothing stays."""
+        if self.kept is None or not self.kept.files:
+            return None
+        return (
+            f"{self.device.name} keeps {self.kept.words} for {STORE_DAYS} days, so that they are not sent again; "
+            "devperf unpin removes them"
+        )
+
+    @property
+    def link(self) -> Link:
+        """The link to it, for what needs more than a target offers (apps, the collector)."""
+        return self._link
+
+    def pin_as_baseline(self, *, pinned: bool | None) -> None:
+        """Under `pin_clocks="auto"`, hold the clocks iff a baseline had them held; before the phone is opened.
+
+        Args:
+            pinned: Whether they were held in the baseline; None: there is none, or nobody knows.
+        """
+        if self._pin_clocks == "auto" and pinned is False:
+            self._pin_clocks = "off"
+
+    def glance(self) -> Context:
+        """Read the sensors without changing anything on it."""
+        return self._read(SCRIPT)
+
+    def open(self) -> None:
+        """Claim it, undo leftovers, keep the screen on, hold the clocks; do nothing if that is done.
+
+        Raises:
+            UsageError: Its clocks must be held and cannot be, another session measures on it, or what was left on it
+                cannot be undone.
+            TargetError: It went away.
+        """
+        if self._open:
+            return
+        self._hold.take(pin_clocks=self._pin_clocks != "off")
+        self._open = True
+        if self._pin_clocks == "on" and not self._hold.pinned:
+            words = self._hold.why_not_pinned
+            self.close()
+            raise UsageError(
+                words or f"{self.device.name} does not hold its clocks", "measure with --devperf-pin-clocks=auto or off"
+            )
+        self._sensors.begin()
+
+    def close(self) -> None:
+        """Undo what was changed on it; do nothing if nothing is changed.
+
+        Raises:
+            TargetError: It went away, or still shows a change; the next session undoes it.
+        """
+        if self._open and not self._hold.broken:
+            with best_effort():
+                self.kept = prune(self._link)
+        self._open = False
+        self._hold.release()
+
+    def restore(self) -> str:
+        """Undo what any session left changed on it, and remove our folder.
+
+        Returns:
+            What was undone, in words.
+
+        Raises:
+            UsageError: Another session measures on it.
+            TargetError: It went away, or still shows a change.
+        """
+        self.close()
+        words = self._hold.force()
+        removed = self._link.script(f"rm -rf {ROOT}", doing="removing our folder")
+        if removed.returncode != 0:
+            said = " ".join((removed.error_output or removed.output).split())[-120:]
+            raise TargetError(f"{self.device.name} keeps {ROOT} ({said})", "restart it, and run again")
+        return words
+
+    def look(self) -> Context:
+        """Read the sensors, in one round trip."""
+        self.open()
+        return self._read(SCRIPT)
+
+    def watch_idle(self) -> Context:
+        """Read the sensors after a moment without any work; `cpu_pct` is what the phone used then."""
+        self.open()
+        return self._read(IDLE)
+
+    def read_sensors(self) -> PhoneReading:
+        """Read the sensors and keep each one's own reading.
+
+        Raises:
+            TargetError: It went away, or its answer was cut off twice.
+        """
+        return self._sensors.read_sensors()
+
+    def claim(self) -> None:
+        """Open it before something runs there; claim it again after a dropped link."""
+        self.open()
+        self._hold.renew()
+
+    # -- below -----------------------------------------------------------------------------------
+
+    def _read(self, script: str) -> Context:
+        """Read the sensors; whether the clocks are held is known only after the phone was opened."""
+        seen = self._sensors.read_sensors(script)
+        context = self._sensors.describe(
+            seen,
+            at_ns=self._clock.now_ns(),
+            pinned=self._hold.holds(seen.clocks) if self._open else None,
+            anchor=self.toolchain.anchor,
+            env=dict(self._env),
+        )
+        whys = (self._hold.why_not_pinned, self._hold.why_not_awake)
+        return replace(context, notes=(*context.notes, *(why for why in whys if why is not None)))
+
+    def _journal_name(self) -> str | None:
+        """Name this machine's copy of its journal; None for a simulated phone, which ends with its session."""
+        return None if self.device.kind == "sim" else self.device.unit
+
+    def _bound(self, affinity: str | None) -> tuple[int, ...] | None:
+        if affinity is None:
+            return None
+        return parse_cpus(affinity, clusters(self._identity), self.device.cores)

@@ -1,0 +1,229 @@
+"""What a session holds changed on one phone, from the claim before the first change to the look after the last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from pytest_devperf.english import counted
+from pytest_devperf.errors import TargetError, UsageError
+from pytest_devperf.sensor.clock import ClockReading
+from pytest_devperf.targets.android.adb.link import Link
+from pytest_devperf.targets.android.phone.exit_guard import ExitGuard
+from pytest_devperf.targets.android.phone.lease import Holder, Lease, is_alive
+from pytest_devperf.targets.android.phone.limits import Limits, hold, read_limits
+from pytest_devperf.targets.android.phone.pin import pin, switch
+from pytest_devperf.targets.android.phone.reading import PhoneReading
+from pytest_devperf.targets.android.phone.restore import MODE_WORDS, STAY_ON, restore
+from pytest_devperf.targets.android.phone.undo_journal import SETTING, Changes, Left, UndoJournal, mine
+from pytest_devperf.targets.protocol import Clock
+
+LOOKS_FOR_ANOTHER, LEAVING_S = 5, 0.3
+"""How often, and how far apart, a claim is looked at before it counts: adb ends a dead session's in a tenth of a
+second."""
+
+SETTING_VALUES = ("", "0", "null")
+"""What `stay_on_while_plugged_in` says if the screen is not kept on."""
+
+
+CLAIMED = "wait until it has ended; if it died with its network connection, unplug the phone or run `adb reconnect`"
+"""What to do about a phone that another session claims."""
+
+
+class Hold:
+    """The changes of one session on one phone: its clocks and its screen.
+
+    The way back comes first: the claim, the handlers and the journal before the change.
+    """
+
+    def __init__(self, link: Link, clock: Clock, journal: UndoJournal, look: Callable[[], PhoneReading]) -> None:
+        self._link = link
+        self._clock = clock
+        self._journal = journal
+        self._look = look
+        self._lease = Lease(link)
+        self._guard = ExitGuard(self.release)
+        self._changes: Changes | None = None
+        self._held: Mapping[str, Limits] = {}
+        self.why_not_pinned: str | None = None
+        """Why the clocks are not held although that was asked for."""
+        self.why_not_awake: str | None = None
+        """Why the screen is not kept on."""
+        self.why_litter: str | None = None
+        """What an earlier session had left and cannot be removed."""
+        self.swept: tuple[str, ...] = ()
+        """What an earlier session had left and was undone."""
+
+    def take(self, *, pin_clocks: bool) -> None:
+        """Claim the phone, undo what was left on it, keep the screen on and, if asked to, hold the clocks.
+
+        Raises:
+            UsageError: Another session measures on it, or what was left cannot be undone.
+            TargetError: The phone went away, or nothing can be written there.
+        """
+        holder = self._lease.take()
+        try:
+            self._sweep(self._journal.read())
+            self._begin(holder, pin_clocks=pin_clocks)
+        except BaseException:
+            if self._changes is None:
+                self._lease.release()
+            raise
+        if pin_clocks:
+            self._pin()
+
+    @property
+    def broken(self) -> bool:
+        """Whether the link dropped since the phone was claimed."""
+        return self._lease.broken
+
+    def renew(self) -> None:
+        """Claim the phone anew if the link dropped meanwhile.
+
+        Raises:
+            TargetError: The phone went away, or another session has taken it over.
+        """
+        mine_now = self._changes
+        if mine_now is None or not self._lease.broken:
+            return
+        found = self._journal.read().changes
+        if found is not None and found.holder != mine_now.holder:
+            self._changes = None  # the other session has undone what was ours
+            raise TargetError(
+                f"{self._link.name} was taken over by {found.session} while its link was down",
+                "run again once it ended",
+            )
+        self._changes = replace(mine_now, holder=self._lease.take())
+        self._journal.write(self._changes)
+
+    def holds(self, clocks: ClockReading) -> bool | None:
+        """Check whether the clocks are still held; None if that was so and cannot be seen any more."""
+        if not self._held:
+            return False
+        return hold(self._held, read_limits(clocks))
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the clocks were seen to be held."""
+        return bool(self._held)
+
+    def release(self) -> None:
+        """Undo everything and look whether the phone shows it; called again it does nothing.
+
+        Raises:
+            TargetError: The phone went away, or still shows a change; its journal stays for the next session.
+        """
+        changes, self._changes, self._held = self._changes, None, {}
+        if changes is None:
+            return
+        try:
+            self._undo(changes)
+        finally:
+            self._guard.disarm()
+            self._lease.release()
+
+    def force(self) -> str:
+        """Undo what any session left; without a journal leave fixed-performance mode all the same.
+
+        Returns:
+            What was undone, in words.
+
+        Raises:
+            UsageError: Another session measures on the phone.
+            TargetError: The phone went away, or still shows a change.
+        """
+        left = self._journal.read()
+        if left.changes is None or left.changes.empty:
+            refused = switch(self._link, on=False)
+            off = "" if refused is not None else "; fixed-performance mode was left in any case"
+            return f"nothing was noted as changed{off}"
+        self._refuse_living(left.changes)
+        return " and ".join(self._undo(left.changes))
+
+    # -- below -----------------------------------------------------------------------------------
+
+    def _sweep(self, left: Left) -> None:
+        """Undo what an earlier session left, whoever's it was."""
+        undone: tuple[str, ...] = ()
+        if left.changes is not None:
+            self._refuse_living(left.changes)
+            try:
+                undone = self._undo(left.changes)
+            except TargetError as error:
+                raise UsageError(f"{error.what}; an earlier session left it so", error.next_step) from error
+        self.swept = undone + self._remove(left.litter)
+
+    def _remove(self, litter: Sequence[str]) -> tuple[str, ...]:
+        """Remove working folders and half-pushed files of dead sessions; returns what is gone, in words."""
+        if not litter:
+            return ()
+        names = " ".join(litter)
+        done = self._link.script(
+            f"rm -rf {names} 2>/dev/null; ls -d {names} 2>/dev/null", doing="removing what was left", timeout_s=120.0
+        )
+        kept = len(done.output.split())
+        if kept:
+            self.why_litter = f"{self._link.name} keeps {counted(kept, 'working folder')} of an earlier session"
+        gone = len(litter) - kept
+        return (counted(gone, "working folder"),) if gone else ()
+
+    def _refuse_living(self, changes: Changes) -> None:
+        """Refuse a phone that a session claims; one that was just killed is given the time to be gone."""
+        for _ in range(LOOKS_FOR_ANOTHER):
+            if changes.holder is None or not is_alive(self._link, changes.holder):
+                return
+            time.sleep(LEAVING_S)  # real time: an adb server's, whatever the session's clock is
+        raise UsageError(f"{self._link.name} is being measured by {changes.session}", CLAIMED)
+
+    def _begin(self, holder: Holder, *, pin_clocks: bool) -> None:
+        """Write the journal, then keep the screen on."""
+        previous = self._read_setting()
+        changes = mine(holder, pinned=pin_clocks, stay_on=previous)
+        if not self._journal.begin(changes):
+            rival = self._journal.read().changes
+            raise UsageError(
+                f"{self._link.name} is being measured by {rival.session if rival else 'another session'}",
+                CLAIMED,
+            )
+        self._changes = changes
+        self._guard.arm()
+        if previous is not None:
+            self._keep_awake()
+
+    def _read_setting(self) -> str | None:
+        """Read the setting behind stay-awake; None if it cannot be read, and so could not be put back."""
+        done = self._link.script(f"settings get global {STAY_ON}", doing="reading a setting")
+        said = done.output.strip()
+        if done.returncode == 0 and SETTING.fullmatch(said):
+            return said
+        self.why_not_awake = f"{self._link.name} does not show whether its screen stays on, so that is left alone"
+        return None
+
+    def _keep_awake(self) -> None:
+        """Keep the screen on with whatever powers the phone, and see that the setting took it."""
+        done = self._link.script(f"svc power stayon true; settings get global {STAY_ON}", doing="keeping its screen on")
+        if done.output.strip().split("\n")[-1].strip() in SETTING_VALUES:
+            self.why_not_awake = f"{self._link.name} does not keep its screen on"
+
+    def _pin(self) -> None:
+        """Hold the clocks; a phone that does not hold them is left as it was."""
+        assert self._changes is not None
+        result = pin(self._link, self._clock, self._look)
+        if result.why_not is not None and result.asked:
+            refused = switch(self._link, on=False)
+            if refused is not None:
+                raise TargetError(f"{self._link.name} does not leave fixed-performance mode ({refused})", "restart it")
+        self.why_not_pinned, self._held = result.why_not, result.held
+        if result.was_held:
+            self.swept = (*self.swept, MODE_WORDS)
+        self._changes = replace(self._changes, pinned=result.why_not is None, held=result.held)
+        self._journal.write(self._changes)
+
+    def _undo(self, changes: Changes) -> tuple[str, ...]:
+        """Undo changes, and forget them once the phone shows it."""
+        done = restore(self._link, self._clock, self._look, changes)
+        if done.still:
+            raise TargetError(f"{self._link.name} still has {' and '.join(done.still)}", "restart it, and run again")
+        self._journal.clear()
+        return done.undone

@@ -1,0 +1,249 @@
+"""One look at a phone: every sensor in one round trip."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_devperf.sensor.batch import Batch, format_batch, split_batch
+from pytest_devperf.sensor.battery import BatteryReading, parse_battery
+from pytest_devperf.sensor.clock import CLOCK_SCRIPT, ClockReading, capped, parse_clocks
+from pytest_devperf.sensor.context import Context, CpuSet
+from pytest_devperf.sensor.cpus import format_cpu_list, parse_allowed
+from pytest_devperf.sensor.load import CpuTimes
+from pytest_devperf.sensor.power import PowerReading, parse_power
+from pytest_devperf.sensor.proc import parse_cpu_times, parse_meminfo
+from pytest_devperf.sensor.thermal import ThermalReading, parse_thermalservice
+from pytest_devperf.sensor.zone import ZONE_SCRIPT, parse_zones
+
+READ_LOAD = 'read -r line </proc/stat; echo "$line"'
+"""Prints the line `cpu`; the shell reads it itself, without a process."""
+
+PROBES: Mapping[str, str] = {
+    "load": READ_LOAD,
+    "thermal": "dumpsys thermalservice",
+    "battery": "dumpsys battery",
+    "clocks": CLOCK_SCRIPT,
+    "zones": ZONE_SCRIPT,
+    "power": "dumpsys power | grep -E 'mWakefulness=|mSettingBatterySaverEnabled=|mLowPowerModeEnabled='",
+    "memory": "grep -E '^Mem(Total|Available):' /proc/meminfo",
+    "cpus": "grep Cpus_allowed_list /proc/self/status",
+    "load_after": READ_LOAD,
+}
+"""Name -> shell text. Of `dumpsys power` only three lines travel: the whole is 100 KB. The CPU times are read first and
+last, so that a look's own work counts for no interval between two looks.
+"""
+
+MIN_TICKS = 10
+"""Fewest clock ticks of all CPUs that make a percentage: one tick (10 ms) is then a tenth."""
+
+IDLE_SAMPLE_S = 0.5
+"""Length of the idle sample before a run: 400 ticks on eight CPUs."""
+
+PROCESSORS = re.compile(r"cpu|gpu|npu|tpu|cluster|\b(big|mid|little)\b|isolate", re.IGNORECASE)
+"""Names of cooling devices that act on processors (kernel drivers/thermal: cpufreq_cooling, devfreq_cooling; Qualcomm's
+cpu-isolate)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhoneReading:
+    """What one look found, each sensor's own reading kept."""
+
+    thermal: ThermalReading
+    battery: BatteryReading
+    clocks: ClockReading
+    power: PowerReading
+    zones_c: Mapping[str, float] = field(default_factory=dict)
+    free_ram_mb: float | None = None
+    used_ram_mb: float | None = None
+    load: CpuTimes | None = None
+    """CPU times when the look began."""
+    load_after: CpuTimes | None = None
+    """CPU times when it ended."""
+    idle: CpuTimes | None = None
+    """CPU times at the beginning of an idle sample that ended as the look began."""
+    cpus: tuple[int, ...] | None = None
+    """CPUs that a workload may use; None if they are not known."""
+
+
+SCRIPT = format_batch(PROBES)
+
+BRIEF = format_batch({name: PROBES[name] for name in ("load", "thermal", "battery", "clocks", "memory", "load_after")})
+"""What is asked after every round: use, temperature and throttling, half the time of the whole."""
+
+IDLE = format_batch({"idle": f"{READ_LOAD}; sleep {IDLE_SAMPLE_S}", **PROBES})
+"""What is asked before a run: everything, after a moment in which the phone is left alone."""
+
+
+def parse_sensors(text: str) -> PhoneReading | None:
+    """Take the answer of `SCRIPT`, `BRIEF` or `IDLE` apart; None where it was cut off."""
+    batch = split_batch(text, ("idle", *PROBES))
+    return _seen(batch) if batch.complete else None
+
+
+def _seen(batch: Batch) -> PhoneReading:
+    memory = parse_meminfo(batch.text("memory"))
+    return PhoneReading(
+        thermal=parse_thermalservice(batch.text("thermal")),
+        battery=parse_battery(batch.text("battery")),
+        clocks=parse_clocks(batch.text("clocks")),
+        power=parse_power(batch.text("power")),
+        zones_c=parse_zones(batch.text("zones")),
+        free_ram_mb=_rounded(memory.available_mb),
+        used_ram_mb=_rounded(memory.used_mb),
+        load=parse_cpu_times(batch.text("load")),
+        load_after=parse_cpu_times(batch.text("load_after")),
+        idle=parse_cpu_times(batch.text("idle")),
+        cpus=parse_allowed(batch.text("cpus")),
+    )
+
+
+def used_percent(before: CpuTimes | None, after: CpuTimes | None) -> float | None:
+    """Say how busy all CPUs were between two reads; None if one is missing or too little time passed.
+
+    >>> used_percent(CpuTimes(busy=10, total=100), CpuTimes(busy=40, total=200))
+    30.0
+    """
+    if before is None or after is None or after.total - before.total < MIN_TICKS:
+        return None
+    return round(min(100.0, max(0.0, 100 * (after.busy - before.busy) / (after.total - before.total))), 1)
+
+
+def cpu_percent(seen: PhoneReading, before: PhoneReading | None) -> float | None:
+    """Say how busy all CPUs were since the look before, or in the look's idle sample if it has one."""
+    since = seen.idle if seen.idle is not None else before.load_after if before is not None else None
+    return used_percent(since, seen.load)
+
+
+def most_used_mb(seen: PhoneReading, least_free_bytes: int | None) -> float | None:
+    """Say how much memory was in use at most, from the least that was free meanwhile and a look at the end."""
+    if seen.used_ram_mb is None or seen.free_ram_mb is None or least_free_bytes is None:
+        return seen.used_ram_mb
+    return max(seen.used_ram_mb, round(seen.used_ram_mb + seen.free_ram_mb - least_free_bytes / 1e6, 1))
+
+
+def _rounded(size_mb: float | None) -> float | None:
+    return None if size_mb is None else round(size_mb, 1)
+
+
+def deciding_c(seen: PhoneReading) -> float | None:
+    """Tell the temperature that decides: the skin's where the phone tells one, else the battery's.
+
+    The die falls 20 °C in 90 s after a load; skin and battery say how much heat is still in the phone.
+    """
+    skin = seen.thermal.hottest_c("skin") if seen.thermal.state == "value" else None
+    if skin is not None:
+        return skin
+    if seen.battery.state == "value" and seen.battery.temp_c is not None:
+        return seen.battery.temp_c
+    return seen.thermal.hottest_c("battery") if seen.thermal.state == "value" else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """How the phone was when the session began, after its clocks were held: what later looks are judged against."""
+
+    max_khz: Mapping[str, int] = field(default_factory=dict)
+    """Caps by policy. A cap alone says nothing: some vendors' idle default is below the hardware's highest."""
+    cooling: Mapping[str, int] = field(default_factory=dict)
+    """Cooling devices by name. A value alone says nothing: some stand at 100 all their lives."""
+
+
+def reference_of(seen: PhoneReading) -> Reference:
+    """Keep of a look what later ones are judged against."""
+    return Reference(max_khz=seen.clocks.max_khz, cooling=cooling_of(seen))
+
+
+def cooling_of(seen: PhoneReading) -> dict[str, int]:
+    """Take the cooling devices that slow processors down; a modem's or a charger's say nothing of them."""
+    if seen.thermal.state != "value":
+        return {}
+    return {name: value for name, value in seen.thermal.cooling.items() if PROCESSORS.search(name)}
+
+
+def throttles(seen: PhoneReading, start: Reference) -> bool | None:
+    """Tell whether the phone throttles.
+
+    It says so, or a clock may go less high, or a processor's cooling device does more, than when the session
+    began. The service alone is not believed: some vendors cap silently.
+    """
+    said = seen.thermal.throttled
+    caps_known = bool(start.max_khz) and seen.clocks.state == "value"
+    if said or is_cooled_more(seen, start) or (caps_known and capped(start.max_khz, seen.clocks.max_khz)):
+        return True
+    return said
+
+
+def is_cooled_more(seen: PhoneReading, start: Reference) -> bool:
+    """Check whether a processor's cooling device does more than at the start: heat then explains a lower cap."""
+    return any(value > start.cooling.get(name, value) for name, value in cooling_of(seen).items())
+
+
+def make_context(
+    seen: PhoneReading,
+    *,
+    at_ns: int,
+    before: PhoneReading | None,
+    start: Reference,
+    pinned: bool | None,
+    anchor: str | None,
+    env: Mapping[str, str | None],
+) -> Context:
+    """Say as a context what a look found.
+
+    Args:
+        seen: The look.
+        at_ns: When, by the session's clock.
+        before: The look before it, for what only a difference tells.
+        start: How the phone was when the session began.
+        pinned: Whether we hold the clocks.
+        anchor: Identity of the anchor kernel.
+        env: Facts of software.
+    """
+    faked = "faked" in (seen.thermal.state, seen.battery.state)
+    temps = {**seen.zones_c, **(seen.thermal.temps_c if seen.thermal.state == "value" else {})}
+    if seen.battery.temp_c is not None and seen.battery.state == "value":
+        temps.setdefault("battery", seen.battery.temp_c)
+    return Context(
+        at_ns=at_ns,
+        cpu_set=CpuSet(cpus=format_cpu_list(seen.cpus), usable=float(len(seen.cpus))) if seen.cpus else None,
+        temp_c=deciding_c(seen),
+        temps_c=temps,
+        throttled=throttles(seen, start),
+        cur_khz=seen.clocks.cur_khz,
+        max_khz=seen.clocks.max_khz,
+        governor=seen.clocks.governor,
+        pinned=pinned,
+        power_state=seen.battery.power_state,
+        power_plan=None
+        if seen.power.battery_saver is None
+        else "battery saver"
+        if seen.power.battery_saver
+        else "normal",
+        charging=seen.battery.charging,
+        battery_pct=seen.battery.level_pct,
+        charge_uah=seen.battery.charge_counter_uah,
+        voltage_mv=seen.battery.voltage_mv,
+        cpu_pct=cpu_percent(seen, before),
+        free_ram_mb=seen.free_ram_mb,
+        used_ram_mb=seen.used_ram_mb,
+        faked=faked,
+        settled=None if before is None else seen.battery.temp_c != before.battery.temp_c,
+        anchor=anchor,
+        env=env,
+        notes=_notes(seen),
+    )
+
+
+def _notes(seen: PhoneReading) -> tuple[str, ...]:
+    whys = {
+        "thermalservice": seen.thermal.why,
+        "battery": seen.battery.why,
+        "clocks": seen.clocks.why,
+        "power": seen.power.why,
+    }
+    notes = [f"{name}: {why}" for name, why in whys.items() if why]
+    if seen.power.awake is False:
+        notes.append(f"the screen is off ({seen.power.wakefulness})")
+    return tuple(notes)

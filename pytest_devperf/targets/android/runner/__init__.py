@@ -1,0 +1,1 @@
+"""The program of our own that runs ONNX models on a phone."""

@@ -1,0 +1,164 @@
+"""An ONNX model that the runner on the phone has loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from pytest_devperf.errors import CaseError, TargetError
+from pytest_devperf.targets.android.adb.link import Link
+from pytest_devperf.targets.android.phone.sensors import Extremes, Surround
+from pytest_devperf.targets.android.phone.work_folder import LIBRARY_PATH, WorkFolder
+from pytest_devperf.targets.android.runner.client import RunnerClient
+from pytest_devperf.targets.android.runner.manifest import parse_output
+from pytest_devperf.targets.android.runner.reply import RunnerReply
+from pytest_devperf.targets.android.runner.setup import RUNNER
+from pytest_devperf.targets.protocol import Memory, RoundContext
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MANIFEST = "manifest.txt"
+
+ANCHORS = 3
+"""Anchor times asked for at once before a round: as many as the loop takes."""
+
+ANCHORS_AFTER = 4
+"""And after one: its first is not counted."""
+
+LOAD_S = 300.0
+"""Longest wait for a load: a compiling accelerator has been seen to take minutes."""
+
+UNKNOWN_S = 600.0
+"""Longest wait for a run before anything is known of the model's pace."""
+
+PATIENCE = 20.0
+"""How many times the pace seen so far a run may take before it counts as hung; a throttled phone is 5 times slower."""
+
+FREE = "free"
+FREE_MEMORY = {FREE: "/proc/meminfo#MemAvailable:"}
+"""What the runner samples beside the caps: the number behind a key, which counts in KiB (proc(5))."""
+
+
+class OnnxRunner:
+    """A model that is loaded on the phone."""
+
+    def __init__(
+        self, client: RunnerClient, folder: WorkFolder, link: Link, surround: Surround, *, remedy: str
+    ) -> None:
+        self._remedy = remedy
+        self._client = client
+        self._folder = folder
+        self._link = link
+        self._surround = surround
+        with _with_remedy(remedy):
+            self.about = client.receive(timeout_s=LOAD_S)
+        """Reply of the runner once the model was loaded: versions, anchor kernel, clock."""
+        version = self.about.version
+        self.env: Mapping[str, str | None] = {"sdk": None if version is None else f"onnxruntime {version}"}
+        """Software that runs it, as the runner found it on the phone."""
+        self.load_ns: int | None = self.about.load_ns
+        if self.about.load_ns is None or self.about.tick_ns is None:
+            raise self._incomplete("the load")
+        self.tick_ns = self.about.tick_ns
+        self._anchors: list[int] = []
+        self._anchored = False
+        self._call_s: float | None = None
+        self._round_context: RoundContext | None = None
+        self._ran = False
+        self._last = RunnerReply()
+
+    def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
+        """Run and time: (iterations,) ns each, inner loops divided out, timed on the phone."""
+        after = ANCHORS_AFTER if self._anchored else 0
+        calls = iterations * inner_loops
+        timeout_s = UNKNOWN_S if self._call_s is None else 60.0 + PATIENCE * calls * self._call_s
+        with _with_remedy("" if self._ran else self._remedy):
+            answer = self._client.ask(f"run {iterations} {inner_loops} {after}", timeout_s=timeout_s)
+        if len(answer.ns) != iterations:
+            raise self._incomplete(f"a run of {iterations} iterations")
+        samples = answer.ns
+        self._call_s = max(samples) / 1e9
+        self._anchors = [int(value) for value in answer.anchor_ns]
+        self._anchored = False
+        self._ran = True
+        self._last = answer
+        self._round_context = None
+        return samples
+
+    def anchor(self) -> int | None:
+        """Time the anchor kernel, in ns; several times come with one reply and are returned one by one."""
+        self._anchored = True
+        if not self._anchors:
+            answer = self._client.ask(f"anchor {ANCHORS}", timeout_s=60.0)
+            self._anchors = [int(value) for value in answer.anchor_ns]
+        return self._anchors.pop(0) if self._anchors else None
+
+    def round_context(self) -> RoundContext:
+        """Return what surrounded the latest run; the phone is asked once for each run."""
+        if self._round_context is None:
+            last = self._last
+            self._round_context = replace(
+                self._surround(parse_watched(last)),
+                cpu_ns=last.cpu_ns,
+                wall_ns=last.wall_ns,
+                waited_ns=last.waited_ns,
+                slept=last.slept,
+            )
+        return self._round_context
+
+    def memory(self, iterations: int) -> Memory | None:
+        """Measure sizes in a process of its own on the phone, so that they include no earlier run's memory."""
+        client = RunnerClient(
+            self._link,
+            self._folder.path,
+            f"{LIBRARY_PATH} ./{RUNNER} memory {MANIFEST} {max(1, iterations)}",
+            name="the memory pass",
+        )
+        try:
+            sizes = client.receive(timeout_s=LOAD_S + UNKNOWN_S)
+        finally:
+            client.close()
+        if sizes.baseline is None or sizes.peak is None:
+            return None
+        return Memory(baseline=sizes.baseline, loaded=sizes.loaded, peak=sizes.peak, disposed=sizes.disposed)
+
+    def result(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Fetch the outputs of the last iteration by name.
+
+        Raises:
+            CaseError: An output is no tensor.
+        """
+        if not self._ran:
+            self.run(1, 1)
+        arrays = {}
+        for output in self._client.ask("outputs .", timeout_s=120.0).outputs:
+            if output.kind != "tensor":
+                raise CaseError(f"output {output.name!r} is a {output.kind}, which cannot be fetched from a phone")
+            arrays[output.name] = parse_output(output, self._folder.read(PurePosixPath(output.file).name))
+        return arrays
+
+    def _incomplete(self, what: str) -> TargetError:
+        return TargetError(
+            f"the runner's answer about {what} on {self._link.name} is incomplete",
+            "set the runner up again with devperf setup-android",
+        )
+
+
+def parse_watched(answer: RunnerReply) -> Extremes:
+    """Parse what the runner sampled while it ran: a cap by policy, and free memory."""
+    least = {each.name: each.least for each in answer.watched}
+    free_kib = least.pop(FREE, None)
+    return Extremes(caps_khz=least, free_bytes=None if free_kib is None else free_kib * 1024)
+
+
+@contextmanager
+def _with_remedy(remedy: str) -> Iterator[None]:
+    """Add the next step to an error if the runtime may have refused the inputs that were made."""
+    try:
+        yield
+    except CaseError as error:
+        raise CaseError(error.what, "; ".join(filter(None, (error.next_step, remedy)))) from error

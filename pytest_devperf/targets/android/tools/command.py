@@ -1,0 +1,242 @@
+"""A program that measures itself, on the phone: pushed, started once per round, its output fetched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from pytest_devperf.case.workload import Command
+from pytest_devperf.errors import CaseError
+from pytest_devperf.targets.android.adb.loss import best_effort, lost
+from pytest_devperf.targets.android.adb.stream import Timeout
+from pytest_devperf.targets.android.phone.work_folder import WorkFolder, work_folder
+from pytest_devperf.targets.android.runner.model import ANCHORS, ANCHORS_AFTER
+from pytest_devperf.targets.android.runner.setup import RUNNER
+from pytest_devperf.targets.android.tools.conditions import Conditions
+from pytest_devperf.targets.android.tools.script import (
+    ERR,
+    OUT,
+    Ended,
+    format_program,
+    format_start,
+    parse_anchors,
+    parse_end,
+)
+from pytest_devperf.targets.program import name_unpushed, pushed_files, values_of
+from pytest_devperf.targets.protocol import Memory, RoundContext
+from pytest_devperf.tool.output import Output
+from pytest_devperf.tool.readers import parse_output, reader_of
+from pytest_devperf.untrusted import LAST_LINES, last_lines
+
+LOGGING = frozenset({"executor_runner", "benchmark_model"})
+"""Readers of tools of which some builds write only to the phone's log (ExecuTorch's platform for Android does)."""
+
+LOG_PAUSES_S = (0.0, 0.2, 0.5)
+"""Waits before each look into the log: the phone's log daemon may be a moment behind a program that has ended."""
+
+
+class CommandRunner:
+    """A program that is started once per round on the phone."""
+
+    loops = False
+
+    def __init__(self, command: Command, process: int, folder: WorkFolder, conditions: Conditions) -> None:
+        self.load_ns: int | None = None
+        """Cost of loading its workload, as the program printed it in its latest run."""
+        self._command = command
+        self._process = process
+        self._folder = folder
+        self._link = conditions.link
+        self._conditions = conditions
+        self._name = command.argv[0].rpartition("/")[2] or command.argv[0]
+        self._anchors: list[int] = []
+        self._wanted = False
+        self._warmup = 0
+        self._printed = ""
+        self._round_context = RoundContext()
+
+    def warm_up(self, iterations: int) -> None:
+        """Set how many unrecorded iterations each run does first.
+
+        A program that is timed as a whole keeps nothing from one start to the next: one unrecorded start brings its
+        files into memory.
+        """
+        if self._command.is_timed and iterations:
+            self._start(1, anchors=0, peak=False)
+        self._warmup = iterations
+
+    def run(self, iterations: int, inner_loops: int) -> Sequence[float]:  # noqa: ARG002 - the program repeats as it likes
+        """Start the program once and read the ns of each iteration from what it printed, or time it as a whole.
+
+        Raises:
+            CaseError: It failed, took too long, or printed what cannot be read.
+            TargetError: The phone went away.
+        """
+        began_s = time.monotonic()
+        ended = self._start(iterations, anchors=ANCHORS_AFTER if self._wanted else 0, peak=False)
+        wall_ns = round((time.monotonic() - began_s) * 1e9)
+        output = self._read(ended)
+        self._anchors = list(ended.anchors_ns)
+        self._wanted = False
+        self.load_ns = None if output.load_ns is None else round(output.load_ns)
+        self._round_context = replace(
+            self._conditions.surround(ended.extremes),
+            cpu_ns=ended.cpu_ns,
+            wall_ns=wall_ns,
+            also=output.series_ns,
+            values=values_of(output),
+        )
+        return output.samples_ns
+
+    def anchor(self) -> int | None:
+        """Time the anchor kernel on the phone, in ns; None if no runner is set up."""
+        if self._conditions.runner is None:
+            return None
+        self._wanted = True
+        if not self._anchors:
+            done = self._link.script(
+                f"cd {self._folder.path} && ./{RUNNER} anchor {ANCHORS}", doing="timing the anchor"
+            )
+            self._anchors = list(parse_anchors(done.output))
+        return self._anchors.pop(0) if self._anchors else None
+
+    def memory(self, iterations: int) -> Memory | None:
+        """Start the program once and measure its peak; the baseline is zero, as it did not exist before."""
+        ended = self._start(iterations, anchors=0, peak=True)
+        output = self._read(ended)
+        peak = output.peak_bytes if ended.peak_bytes is None else ended.peak_bytes
+        return None if peak is None else Memory(baseline=0, loaded=None, peak=peak)
+
+    def round_context(self) -> RoundContext:
+        """Return what is known of the latest run."""
+        return self._round_context
+
+    def result(self) -> str:
+        """Return what the latest run printed."""
+        return self._printed
+
+    # -- below -----------------------------------------------------------------------------------
+
+    def _start(self, iterations: int, *, anchors: int, peak: bool) -> Ended:
+        # What is timed as a whole does its work once.
+        iterations, warmup = (1, 0) if self._command.is_timed else (iterations, self._warmup)
+        program = format_program(self._command, iterations=iterations, warmup=warmup, process=self._process)
+        script = format_start(
+            f"{self._conditions.prefix} {program}".lstrip(),
+            folder=self._folder.path,
+            cwd=self._command.cwd,
+            policies=self._conditions.policies,
+            anchors=anchors,
+            peak=peak,
+            timed=self._command.is_timed,
+        )
+        stream = self._link.stream(script, doing=f"starting {self._name}")
+        pid = ""
+        try:
+            pid = stream.read_line(time.monotonic() + 20.0).strip()
+            text = stream.read_all(time.monotonic() + self._command.timeout_s)
+        except Timeout:
+            self._kill(pid)
+            raise CaseError(
+                f"{self._name} was ended after {self._command.timeout_s:g} s on {self._link.name}; {self._last()}"
+            ) from None
+        except (EOFError, OSError) as error:
+            raise lost(self._link.name, f"running {self._name}", error) from error
+        except BaseException:
+            self._kill(pid)
+            raise
+        finally:
+            stream.close()
+        ended = parse_end(text)
+        if ended is None:
+            raise lost(self._link.name, f"running {self._name}", "its answer was cut off")
+        if ended.returncode != 0:
+            raise CaseError(
+                f"{self._name} ended with {_format_code(ended.returncode)} on {self._link.name}; "
+                f"{self._last(ended.pid)}",
+                name_unpushed(self._command),
+            )
+        return ended
+
+    def _kill(self, pid: str) -> None:
+        if pid.isdecimal():
+            with best_effort():
+                self._link.script(f"kill -9 -{pid} 2>/dev/null; kill -9 {pid} 2>/dev/null", doing="ending a program")
+
+    def _read(self, ended: Ended) -> Output:
+        """Read the results from standard output, standard error, or the phone's log, wherever they are."""
+        self._printed = self._folder.read(OUT).decode("utf-8", "replace")
+        if self._command.is_timed:
+            return self._whole(ended)
+        failed: CaseError | None = None
+        for text in self._texts(ended):
+            try:
+                output = parse_output(text, self._command.read, self._command.units)
+            except CaseError as error:
+                failed = error if failed is None or not self._printed.strip() else failed
+                continue
+            self._printed = text if self._command.read in LOGGING else self._printed
+            return output
+        raise CaseError(f"the output of {self._name} cannot be read: {failed}; {self._last(ended.pid)}") from failed
+
+    def _whole(self, ended: Ended) -> Output:
+        if ended.took_ns is None:
+            raise CaseError(
+                f"the shell of {self._link.name} has no clock that could time {self._name}",
+                "have the program print its own times, and name their reader with read=",
+            )
+        return Output(samples_ns=(ended.took_ns,))
+
+    def _texts(self, ended: Ended) -> Iterator[str]:
+        yield self._printed
+        errors = self._folder.read(ERR).decode("utf-8", "replace")
+        if errors.strip():
+            yield errors
+        for pause_s in LOG_PAUSES_S if self._command.read in LOGGING else ():
+            time.sleep(pause_s)
+            yield self._log(ended.pid)
+
+    def _log(self, pid: int | None) -> str:
+        """Read what the program wrote to the phone's log; empty if its output is never there."""
+        if pid is None or self._command.read not in LOGGING:
+            return ""
+        done = self._link.script(f"logcat -d -v raw --pid={pid} 2>/dev/null", doing="reading its log")
+        return "\n".join(line for line in done.output.splitlines() if not line.startswith("---------"))
+
+    def _last(self, pid: int | None = None) -> str:
+        with best_effort():
+            folder = self._folder.path
+            done = self._link.script(
+                f"cd {folder} && tail -n {LAST_LINES} {OUT}; tail -n {LAST_LINES} {ERR}", doing="reading its last lines"
+            )
+            text = done.output if done.output.strip() else self._log(pid)
+            lines = last_lines(text)
+            return "it ended with\n" + ("\n".join(lines) or "(nothing)")
+        return "its last lines could not be read"
+
+
+@contextmanager
+def start_command(command: Command, process: int, conditions: Conditions) -> Iterator[CommandRunner]:
+    """Push a program's files, yield its runner, and remove everything.
+
+    Args:
+        command: The program.
+        process: Index of the process start.
+        conditions: Where it runs and what surrounds it.
+
+    Raises:
+        CaseError: A file is missing, or there is no such reader.
+        TargetError: The phone went away, or is full.
+    """
+    if not command.is_timed:
+        reader_of(command.read)  # an unknown name is reported before anything runs
+    if not command.argv:
+        raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
+    with work_folder(conditions.link, conditions.with_runner(pushed_files(command))) as folder:
+        yield CommandRunner(command, process, folder, conditions)
+
+
+def _format_code(code: int) -> str:
+    return f"signal {code - 128}" if code > 128 else f"exit code {code}"  # noqa: PLR2004 - a shell's way of telling a signal
