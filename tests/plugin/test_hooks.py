@@ -172,6 +172,30 @@ def test_sensors_of_a_plugin_are_asked_with_a_shell(suite: Suite) -> None:
     assert run["cases"][0]["run_context"]["sensors_max_c"] == {"mine": 41.5}
 
 
+def test_each_round_on_this_machine_keeps_what_its_sensors_say_right_after_it(suite: Suite) -> None:
+    suite.pytester.makepyfile("def work(): pass\ndef test_it(devperf): devperf(work)")
+    _conftest(
+        suite,
+        """
+        from dataclasses import replace
+        from pytest_devperf.sensor.machine import Machine
+
+        read = Machine.look
+
+        def look(self, at_ns, *, quick=False):
+            return replace(read(self, at_ns, quick=quick), temp_c=47.5, max_khz={"policy0": 5, "policy1": 9})
+
+        Machine.look = look
+        """,
+    )
+    # In a process of its own: the next test wants the sensors back.
+    suite.pytester.runpytest_subprocess(*ON_THIS_MACHINE, "--devperf-processes=2", "--devperf-rounds=4")
+    (metric,) = suite.document()["runs"][0]["cases"][0]["metrics"]
+    assert metric["process"] == [0, 0, 1, 1]
+    assert metric["temp_c"] == [47.5] * 4
+    assert metric["clock_khz"] == [9] * 4
+
+
 @pytest.mark.parametrize(
     ("reading", "note"),
     [

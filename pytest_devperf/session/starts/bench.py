@@ -120,15 +120,10 @@ class Bench:
         return Around(
             rest_s=rest_s(self.case.plan, target),
             use_anchor=self.tools.use_anchor,
-            on_round=self._on_round,
+            look=self.notes.look if target is not None and is_this_machine(target) else None,
+            on_round=self.tools.on_round,
             redo=self._redo if is_phone(target) else None,
         )
-
-    def _on_round(self, taken: Round) -> None:
-        target = self.notes.target
-        if target is not None and is_this_machine(target):
-            self.notes.look()
-        self.tools.on_round(taken)
 
     def _redo(self, taken: Round) -> bool:
         """Take a round again that a phone throttled in, once it has cooled down."""

@@ -27,6 +27,7 @@ from pytest_devperf.metric import (
     memory_metric,
     start_metric,
 )
+from pytest_devperf.sensor.context import Context
 from pytest_devperf.sensor.energy import energy_mj
 from pytest_devperf.sensor.instrument import read_instrument
 from pytest_devperf.session.starts.device import is_phone
@@ -55,10 +56,12 @@ class StartNotes:
             self.start.instrumented = read_instrument()
         self.look()
 
-    def look(self) -> None:
-        """Read the device's sensors."""
+    def look(self) -> Context:
+        """Read the device's sensors, and write down what they say."""
         assert self.target is not None
-        self.start.looks.append(self.target.look())
+        seen = self.target.look()
+        self.start.looks.append(seen)
+        return seen
 
     def enter(self, workload: Workload, name: str, target: Target) -> None:
         """Write down a workload and the device it runs on.
