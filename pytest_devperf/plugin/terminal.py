@@ -59,14 +59,17 @@ class Sentence(TerminalRepr):
         return self._section(STORED_WIDTH, no_paint)
 
     def toterminal(self, tw: TerminalWriter) -> None:
-        """Write the section as wide as the terminal; its first sentence in red.
+        """Write the section as wide as the terminal; its sentences in red.
 
-        The sentence stays one line where it may be searched for, in a file or a pipe.
+        A sentence stays one line where it may be searched for, in a file or a pipe.
         """
-        first, *rest = self._section(tw.fullwidth, painter(tw)).splitlines() or [""]
-        for line in wrapped(first, tw.fullwidth) if tw._file.isatty() else [first]:  # noqa: SLF001 - nothing else knows
-            tw.line(line, red=True, bold=True)
-        for line in rest:
+        lines = self._section(tw.fullwidth, painter(tw)).splitlines()
+        sentences = lines.index("") if "" in lines else 1
+        for sentence in lines[:sentences]:
+            on_terminal = tw._file.isatty()  # noqa: SLF001 - nothing else knows
+            for line in wrapped(sentence, tw.fullwidth) if on_terminal else [sentence]:
+                tw.line(line, red=True, bold=True)
+        for line in lines[sentences:]:
             tw.line(line)
 
 

@@ -31,9 +31,20 @@ def open_store(spec: str | None, rootdir: str | Path) -> Store:
         return RemoteStore(spec)
     from pytest_devperf.store.folder import FolderStore
 
-    path = spec.removeprefix("file://")
+    return FolderStore(Path(rootdir) / expand_home(spec.removeprefix("file://"), what="store"))
+
+
+def expand_home(path: str, *, what: str) -> Path:
+    """Replace `~` or `~name` by the home folder.
+
+    Args:
+        path: A path as a user wrote it.
+        what: What the path is of, for the error.
+
+    Raises:
+        UsageError: `~name` is not a user of this machine.
+    """
     try:
-        folder = Path(path).expanduser()
+        return Path(path).expanduser()
     except RuntimeError as error:
-        raise UsageError(f"store {path!r}: there is no such user of this machine", "write ./~… for a folder") from error
-    return FolderStore(Path(rootdir) / folder)
+        raise UsageError(f"{what} {path!r}: there is no such user of this machine", f"write ./{path}") from error

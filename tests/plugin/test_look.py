@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest._io import TerminalWriter
 from screen import Seen, run_on_terminal
+
+from pytest_devperf.plugin.terminal import Sentence
 
 if TYPE_CHECKING:
     from conftest import Suite
@@ -70,6 +74,33 @@ def test_the_sentence_of_a_failure_breaks_between_words_on_a_terminal(slower: Su
     assert "(+50.0 %), beyond the run's IQR of " in sentence
     assert sentence.endswith("; confirmed")
     assert seen.colours[at + 1][0] == "red"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+SECTION = """\
+latency.first regressed: 12.31 -> 14.80 ms (+20.2 %); confirmed
+latency.second regressed: 12.31 -> 14.80 ms (+20.2 %); confirmed
+
+a row of a table that is as wide as it is"""
+
+
+@pytest.mark.parametrize("on_terminal", [True, False])
+def test_every_sentence_of_a_failure_breaks_on_a_terminal(*, on_terminal: bool) -> None:
+    writer = TerminalWriter(Terminal() if on_terminal else io.StringIO())
+    writer.hasmarkup, writer.fullwidth = False, 40
+
+    Sentence("regressed", SECTION, ("test_a.py", 1, "test_it")).toterminal(writer)
+
+    told = writer._file.getvalue()
+    if on_terminal:
+        assert max(map(len, told.partition("\n\n")[0].splitlines())) <= 40
+    else:
+        assert told == f"{SECTION}\n"
+    assert told.split() == SECTION.split()
 
 
 def test_verdicts_are_coloured_on_a_terminal(slower: Suite) -> None:

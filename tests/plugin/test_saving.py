@@ -193,7 +193,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_anything_is_measured(
     monkeypatch.setattr(Path, "write_bytes", full)
     result = two_cases.run("--devperf-save=base")
     assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*.devperf cannot be written (no space left on device): make room*"])
+    result.stderr.fnmatch_lines(["*.devperf cannot be written (no space left on device): free space*"])
     assert not (two_cases.path / ".devperf").exists()
 
 
@@ -227,6 +227,13 @@ def test_a_document_that_cannot_be_written_is_refused_before_anything_is_measure
     result = two_cases.run("--devperf", f"--devperf-json={where}")
     assert result.ret == USAGE
     result.stderr.fnmatch_lines([f"*--devperf-json={where}*name a file in a folder that exists*"])
+    assert "passed" not in result.stdout.str()
+
+
+def test_a_document_in_the_home_of_an_unknown_user_is_refused_before_anything_is_measured(two_cases: Suite) -> None:
+    result = two_cases.run("--devperf", "--devperf-json=~nobody-of-this-name/run.json")
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines(["*--devperf-json '~nobody-of-this-name/run.json': there is no such user*"])
     assert "passed" not in result.stdout.str()
 
 

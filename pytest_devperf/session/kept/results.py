@@ -20,6 +20,7 @@ from pytest_devperf.session.kept.runs import Runs
 from pytest_devperf.session.kept.saving import Saving
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.store.open import expand_home
 from pytest_devperf.store.writing import write_file
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ class Results:
 
     def _json_path(self) -> Path:
         assert self._settings.json is not None
-        return self._storage.folder / Path(self._settings.json).expanduser()
+        return self._storage.folder / expand_home(self._settings.json, what="--devperf-json")
 
 
 def _expected_false_alarms(states: CaseStates) -> float:
