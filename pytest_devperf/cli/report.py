@@ -7,7 +7,8 @@ comparisons in the run, or new ones with --baseline. Without RUN, it shows the n
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_devperf.cli.arguments import add_store
@@ -22,9 +23,6 @@ from pytest_devperf.report.report import Report
 from pytest_devperf.store.store import LabelSummary, Store
 from pytest_devperf.store.writing import write_file
 
-FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
-"""Formats by suffix of the file name."""
-
 NEWEST_RUNS = 50
 """Runs of a history: more points cannot be distinguished on a screen, and each run is a file to read."""
 
@@ -32,6 +30,37 @@ STDOUT = "-"
 
 Baselines = Mapping[str, Mapping[str, Baseline]]
 """Fingerprint of the device -> case id -> baseline."""
+
+
+Histories = Mapping[str, Sequence[Run]]
+"""Fingerprint of the device -> the runs of a label."""
+
+
+def _write_html(report: Report, baselines: Baselines, histories: Histories) -> str:
+    from pytest_devperf.report.html.page import render
+
+    return render(report, baselines=baselines, histories=histories)
+
+
+def _write_markdown(report: Report, baselines: Baselines, histories: Histories) -> str:  # noqa: ARG001 - no charts
+    from pytest_devperf.report.markdown import render
+
+    return render(report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One kind of file that a report can be."""
+
+    suffixes: tuple[str, ...]
+    write: Callable[[Report, Baselines, Histories], str]
+
+
+FORMATS: Mapping[str, Format] = {
+    "html": Format(suffixes=(".html", ".htm"), write=_write_html),
+    "markdown": Format(suffixes=(".md", ".markdown"), write=_write_markdown),
+}
+"""`--format` -> what it writes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,9 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a label, a run's id, or a file (default: the newest saved run of each device)",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="file to write: .html, .md, or - for standard output"
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help=f"file to write: {', '.join(each.suffixes[0] for each in FORMATS.values())}, or - for standard output",
     )
-    parser.add_argument("--format", choices=("html", "markdown"), help="format (default: by the name of FILE)")
+    parser.add_argument("--format", choices=FORMATS, help="format (default: by the name of FILE)")
     parser.add_argument(
         "--baseline",
         metavar="BASE",
@@ -60,21 +93,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report; its verdicts do not change the exit code."""
-    form = arguments.format or FORMATS.get(Path(arguments.output).suffix.lower())
-    if form is None:
-        raise UsageError(
-            f"--output={arguments.output} names no format", "write FILE.html or FILE.md, or add --format html|markdown"
-        )
+    form = _format_of(arguments.output, arguments.format)
     store = store_at(arguments.store)
     runs = [each for word in arguments.run for each in find_runs(word, store)] or _newest(store)
     baselines = _baselines(arguments, store, runs)
     report = _report(arguments, runs, baselines)
-    text = _written(form, report, baselines, _histories(arguments.history, store, runs))
+    text = form.write(report, baselines, _histories(arguments.history, store, runs))
     if arguments.output == STDOUT:
         echo(text)
     else:
         write_file(Path(arguments.output), text.encode())
     return 0
+
+
+def _format_of(output: str, named: str | None) -> Format:
+    if named is not None:
+        return FORMATS[named]
+    suffix = Path(output).suffix.lower()
+    found = next((each for each in FORMATS.values() if suffix in each.suffixes), None)
+    if found is None:
+        files = " or ".join(f"FILE{each.suffixes[0]}" for each in FORMATS.values())
+        raise UsageError(f"--output={output} names no format", f"write {files}, or add --format {'|'.join(FORMATS)}")
+    return found
 
 
 def _newest(store: Store) -> Sequence[Run]:
@@ -138,7 +178,7 @@ def _served(device: str, store: Store, runs: Sequence[Run]) -> Iterator[Run]:
             yield from (run for run in store.runs(device, label_summary.label) if run.id in ids)
 
 
-def _histories(label: str | None, store: Store, runs: Sequence[Run]) -> Mapping[str, Sequence[Run]]:
+def _histories(label: str | None, store: Store, runs: Sequence[Run]) -> Histories:
     """Collect the newest runs of a label, and those of the report, by device."""
     if label is None:
         return {}
@@ -150,18 +190,3 @@ def _histories(label: str | None, store: Store, runs: Sequence[Run]) -> Mapping[
     if not any(len(each) > 1 for each in found.values()):
         raise UsageError(f"--history={label}: {store} has no other run with this label", "see devperf list")
     return found
-
-
-def _written(
-    form: str,
-    report: Report,
-    baselines: Baselines,
-    histories: Mapping[str, Sequence[Run]],
-) -> str:
-    if form == "markdown":
-        from pytest_devperf.report.markdown import render
-
-        return render(report)
-    from pytest_devperf.report.html.page import render as render_html
-
-    return render_html(report, baselines=baselines, histories=histories)
