@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,12 +34,10 @@ def pytest_devperf_simulated_phone(config: pytest.Config, phone: SimPhone) -> No
 
 
 @pytest.hookspec
-def pytest_devperf_sensors(
-    config: pytest.Config, target: Target
-) -> Mapping[str, Callable[[Callable[[str], str]], float | None]] | None:
-    """Answer further sensors of this machine by name; each asks a shell and gives °C, or None for *not known*.
+def pytest_devperf_sensors(config: pytest.Config, target: Target) -> Mapping[str, Sensor] | None:
+    """Answer further sensors of a device by name; each may use the device's shell, and returns °C or None.
 
-    They are read before and after every case; `run_context.sensors_max_c` holds the highest of each.
+    They are read before and after every process start; `run_context.sensors_max_c` has the highest value of each.
     """
 
 
@@ -81,12 +79,10 @@ class Services:
         target: Target | None = self._config.hook.pytest_devperf_make_target(config=self._config, spec=spec)
         return target
 
-    def sensors(self, target: Target) -> Sequence[Mapping[str, Sensor]]:
-        """Ask for further sensors of this machine."""
-        answers: Sequence[Mapping[str, Sensor] | None] = self._config.hook.pytest_devperf_sensors(
-            config=self._config, target=target
-        )
-        return [sensors for sensors in answers if sensors]
+    def sensors(self, target: Target) -> Sequence[object]:
+        """Ask for further sensors of a device."""
+        answers: Sequence[object] = self._config.hook.pytest_devperf_sensors(config=self._config, target=target)
+        return answers
 
     def prepare_simulated(self, phone: SimPhone) -> None:
         """Have a simulated phone prepared."""

@@ -175,6 +175,7 @@ class Worker:
             clock=self._targets.clock,
             prefixes=prefixes_of(config.rootpath, Path(config.invocation_params.dir), told.basetemp),
             use_anchor=told.surroundings.use_anchor and self._turns is None,
+            look=self._targets.sensors.look,
             on_round=lambda _: self._after_round(wanted),
         )
         orders = LaterOrders(case.id, told.process, told.role, wanted.start_plans)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Union
 
-from pytest_devperf.errors import DevperfError, TargetError
+from pytest_devperf.errors import DevperfError, TargetError, UsageError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.sensor.reading import raw_words
 from pytest_devperf.untrusted import shown
@@ -23,21 +23,32 @@ FAILED_SENSOR = "sensor "
 """How the note of a sensor that failed begins; its name and the reason follow."""
 
 
+def output_of(command: str, returncode: int, output: str, error_output: str) -> str:
+    """Return what a command of a sensor printed.
+
+    Raises:
+        TargetError: It failed.
+    """
+    if returncode:
+        raise TargetError(f"{command!r} ended with exit code {returncode}", raw_words(error_output or output))
+    return output
+
+
 def merge_sensors(answers: Iterable[object]) -> dict[str, Sensor]:
     """Put the sensors of several plugins together; the first answer counts for a name that comes twice.
 
     Raises:
-        TargetError: An answer is not a mapping of names to functions.
+        UsageError: An answer is not a mapping of names to functions.
     """
     merged: dict[str, Sensor] = {}
     for answer in answers:
         if answer is None:
             continue
         if not isinstance(answer, Mapping) or not all(isinstance(each, str) for each in answer):
-            raise TargetError(f"pytest_devperf_sensors answered {shown(answer)}", "return a dict: name -> function")
+            raise UsageError(f"pytest_devperf_sensors answered {shown(answer)}", "return a dict: name -> function")
         for name, read in answer.items():
             if not callable(read):
-                raise TargetError(f"sensor {name} is {shown(read)}, not a function", "return a dict: name -> function")
+                raise UsageError(f"sensor {name} is {shown(read)}, not a function", "return a dict: name -> function")
             merged.setdefault(name, read)
     return merged
 

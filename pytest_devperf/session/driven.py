@@ -93,13 +93,13 @@ class Driven:
         reports: dict[str, CaseReport] = {}
         problem: DevperfError | None = None
         try:
-            around.looks.append(target.look())
+            around.looks.append(self.tools.look(target))
             self.warn(note_wait(around, waited))
             (start_plan,) = first.request.start_plans.values()
             wanted = replace(app.app, cases=tuple(names))
             for report in reports_of(target, wanted, start_plan, first.state.case.plan, options):
                 reports[report.case] = report
-            around.looks.append(target.look())
+            around.looks.append(self.tools.look(target))
         except DevperfError as error:
             problem = error
         for member in group:

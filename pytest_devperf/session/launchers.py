@@ -42,6 +42,7 @@ class Launchers:
             clock=self.targets.clock,
             prefixes=self.prefixes,
             use_anchor=self.use_anchor,
+            look=self.targets.sensors.look,
             on_round=self.display.round_done,
         )
 

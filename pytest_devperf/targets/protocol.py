@@ -178,6 +178,28 @@ class Surveying(Protocol):
 
 
 @runtime_checkable
+class ShellOffering(Protocol):
+    """A target whose device has a shell that sensors of plugins may use."""
+
+    def shell(self, command: str, /) -> str:
+        """Run a command on the device and return what it printed.
+
+        Raises:
+            DevperfError: It failed, or the device went away.
+        """
+        ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A target that changes something and undoes it."""
+
+    def close(self) -> None:
+        """Undo it."""
+        ...
+
+
+@runtime_checkable
 class IdleWatching(Protocol):
     """A target that can tell what else it is busy with while nothing is measured."""
 

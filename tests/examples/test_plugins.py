@@ -98,6 +98,19 @@ def test_every_process_start_is_one_of_the_board(rack: Rack) -> None:
 
 
 @NEEDS_A_SHELL
+def test_a_thermometer_is_in_the_document_and_on_the_terminal(rack: Rack) -> None:
+    rack.pytester.makeini(
+        "[pytest]\nasyncio_default_fixture_loop_scope = function\nthermometers =\n  room=room.txt\n  rack=absent.txt\n"
+    )
+    (rack.path / "room.txt").write_text("21.5\n")
+    ran = rack.run("--devperf", "--devperf-target=board:local", "--devperf-json=run.json", "-v")
+    assert ran.ret == 0
+    (case,) = rack.document()["runs"][0]["cases"]
+    assert case["run_context"]["sensors_max_c"] == {"room": 21.5}
+    ran.stdout.fnmatch_lines(["*room: up to 21.5 °C", "caution sensor-failed: rack: FileNotFoundError*"])
+
+
+@NEEDS_A_SHELL
 def test_a_program_that_fails_on_the_board_fails_its_case_with_its_output(rack: Rack) -> None:
     (rack.path / "render").write_text("#!/bin/sh\necho out of memory >&2; exit 3\n")
     ran = rack.run("--devperf", "--devperf-target=board:local")

@@ -199,18 +199,82 @@ def test_each_round_on_this_machine_keeps_what_its_sensors_say_right_after_it(su
 @pytest.mark.parametrize(
     ("reading", "note"),
     [
-        ("1 / 0", "sensor mine: ZeroDivisionError('division by zero')"),
-        ("float('nan')", "sensor mine: nan is no temperature"),
-        ("'hot'", "sensor mine: 'hot' is no temperature"),
+        ("1 / 0", "mine: ZeroDivisionError('division by zero')"),
+        ("float('nan')", "mine: nan is no temperature"),
+        ("'hot'", "mine: 'hot' is no temperature"),
+        ("10 ** 400", "mine: OverflowError('int too large to convert to float')"),
+        ("float(shell('exit 3'))", "mine: 'exit 3' ended with exit code 3: no answer"),
     ],
 )
-def test_a_sensor_that_fails_is_not_known_and_says_why(suite: Suite, reading: str, note: str) -> None:
+def test_a_sensor_that_fails_is_not_known_and_shows_why(suite: Suite, reading: str, note: str) -> None:
     suite.pytester.makepyfile("def work(): pass\ndef test_it(devperf): devperf(work)")
     _conftest(suite, f"def pytest_devperf_sensors(config, target): return {{'mine': lambda shell: {reading}}}")
-    assert suite.pytester.runpytest_inprocess(*ON_THIS_MACHINE).ret == 0
+    result = suite.pytester.runpytest_inprocess(*ON_THIS_MACHINE)
+    assert result.ret == 0
     (case,) = suite.cases().values()
     assert case["run_context"]["sensors_max_c"] == {}
-    assert note in case["run_context"]["notes"]
+    assert f"sensor {note}" in case["run_context"]["notes"]
+    assert f"caution sensor-failed: {note}" in suite.flat(result)
+
+
+def test_sensors_of_a_plugin_are_on_the_terminal(suite: Suite, capsys: pytest.CaptureFixture[str]) -> None:
+    suite.pytester.makepyfile("def work(): pass\ndef test_it(devperf): devperf(work)")
+    _conftest(suite, "def pytest_devperf_sensors(config, target): return {'room': lambda shell: 21.5}")
+    result = suite.pytester.runpytest_inprocess(*ON_THIS_MACHINE, "-v")
+    header = next(line for line in result.outlines if line.startswith("devperf context: "))
+    assert "room up to 21.5 °C" in header
+    assert "  room: up to 21.5 °C" in result.outlines
+    from pytest_devperf.cli import main
+
+    capsys.readouterr()
+    assert main(["show", str(suite.path / "run.json"), "-v"]) == 0
+    assert capsys.readouterr().out.count("room") == 2
+
+
+def test_sensors_are_read_in_every_process_start(suite: Suite) -> None:
+    suite.pytester.makepyfile("def work(): pass\ndef test_it(devperf): devperf(work)")
+    suite.pytester.makeconftest(
+        """
+        import os
+        START = int(os.environ.get("PYTEST_DEVPERF_PROCESS", "0"))
+        def read(shell):
+            if START == 1:
+                raise LookupError("unplugged")
+            return 40.0 + START
+        def pytest_devperf_sensors(config, target):
+            return {"mine": read, "other": lambda shell: float(shell("echo 30"))}
+        """
+    )
+    result = suite.run_here("--devperf", "--devperf-processes=3", "--devperf-rounds=3", "--devperf-json=run.json")
+    assert result.ret == 0
+    (case,) = suite.cases().values()
+    assert case["run_context"]["sensors_max_c"] == {"mine": 42.0, "other": 30.0}
+    assert case["caution_notes"]["sensor-failed"] == "mine: LookupError('unplugged')"
+
+
+def test_sensors_of_a_plugin_belong_to_the_device_of_another_one_too(two_cases: Suite) -> None:
+    _conftest(
+        two_cases,
+        """
+        def pytest_devperf_sensors(config, target):
+            assert target.device.kind == "virtual"
+            return {"room": lambda shell: 21.5, "inside": lambda shell: float(shell("cat /temp"))}
+        """,
+    )
+    assert two_cases.run("--devperf", "--devperf-json=run.json").ret == 0
+    for case in two_cases.cases().values():
+        assert case["run_context"]["sensors_max_c"] == {"room": 21.5}
+        assert case["caution_notes"]["sensor-failed"] == (
+            "inside: one has no shell for 'cat /temp': read it on this machine"
+        )
+
+
+@pytest.mark.parametrize("answer", ["['mine']", "{1: len}", "{'mine': 41.5}"])
+def test_sensors_that_are_no_functions_by_name_end_the_session(two_cases: Suite, answer: str) -> None:
+    _conftest(two_cases, f"def pytest_devperf_sensors(config, target): return {answer}")
+    result = two_cases.run("--devperf")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "return a dict: name -> function" in result.stderr.str()
 
 
 def test_a_clock_of_the_users_own_does_all_the_waiting(suite: Suite) -> None:

@@ -17,6 +17,7 @@ from pytest_devperf import (
     Call,
     Change,
     Clock,
+    Closing,
     Command,
     Comparison,
     Context,
@@ -39,6 +40,7 @@ from pytest_devperf import (
     SelfWarming,
     Sensor,
     Shell,
+    ShellOffering,
     SimPhone,
     Store,
     Survey,
@@ -140,6 +142,11 @@ class Board:
     def survey(self, workload: Model) -> Survey:
         return Survey(methods=(workload.method,))
 
+    def shell(self, command: str, *, timeout_s: float = 10.0) -> str:
+        return f"{command}, within {timeout_s} s"
+
+    def close(self) -> None: ...
+
 
 runner: Runner = BoardRunner()
 ticking: Ticking = BoardRunner()
@@ -148,6 +155,8 @@ reporting: ContextReporting = BoardRunner()
 answering: Answering = BoardRunner()
 target: Target = Board()
 surveying: Surveying = Board()
+shell_offering: ShellOffering = Board()
+closing: Closing = Board()
 with target.start(Command(argv=("true",)), 0) as started:
     assert_type(started.run(30, 1), Sequence[float])
 assert_type(target.device.fingerprint, str)

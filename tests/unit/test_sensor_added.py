@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pytest_devperf.errors import TargetError
+from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.sensor.added import merge_sensors, read_sensors
 from pytest_devperf.sensor.context import Context
 
@@ -71,5 +71,5 @@ def test_the_first_answer_counts_for_a_name_that_comes_twice() -> None:
 
 @pytest.mark.parametrize("answer", [[("room", len)], {1: len}, {"room": 21.5}, "room"])
 def test_an_answer_that_is_no_mapping_of_functions_is_refused(answer: object) -> None:
-    with pytest.raises(TargetError, match="return a dict: name -> function"):
+    with pytest.raises(UsageError, match="return a dict: name -> function"):
         merge_sensors([answer])

@@ -68,7 +68,7 @@ class Board:
         )
 
     def shell(self, script: str, *, data: bytes = b"", timeout_s: float = 60.0) -> str:
-        """Run a script on the board and return what it printed.
+        """Run a script on the board and return what it printed; sensors of plugins use it too (`ShellOffering`).
 
         Raises:
             TargetError: The board is not there.

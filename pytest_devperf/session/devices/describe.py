@@ -29,11 +29,11 @@ def describe_devices(targets: SessionTargets, spec: str, plan: Plan, *, ready: b
         ready: Whether the session's device may be changed for measuring.
     """
     target = targets.session_target()
-    seen = [(target, target.look() if ready else _glance(target))]
+    seen = [(target, targets.sensors.look(target) if ready else _glance(targets, target))]
     phone = targets.phone() if ready and spec == AUTO else None
     if phone is not None:
         # It is opened with the first case that runs on it: a session of Python calls leaves it alone.
-        seen.append((phone, _glance(phone)))
+        seen.append((phone, _glance(targets, phone)))
     targets.note_state(target)
     runs = tuple(run_before(each.device, context, plan) for each, context in seen)
     return Report(runs=runs, messages=tuple(targets.notes))
@@ -50,8 +50,8 @@ def run_before(device: Device, seen: Context | None, plan: Plan) -> Run:
     )
 
 
-def _glance(target: Target) -> Context | None:
+def _glance(targets: SessionTargets, target: Target) -> Context | None:
     """Read the sensors of a device that is not, or not yet, to be changed for measuring."""
     if isinstance(target, Pinning):
         return target.glance()
-    return target.look() if is_this_machine(target) else None
+    return targets.sensors.look(target) if is_this_machine(target) else None

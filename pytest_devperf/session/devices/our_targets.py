@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_devperf.session.devices.sensors import with_sensors
 from pytest_devperf.session.devices.targets import AUTO, SIM, SessionTargets
 from pytest_devperf.session.starts.device import HOST
 
@@ -52,27 +51,22 @@ def open_target(spec: str, targets: SessionTargets, options: TargetOptions) -> T
 
 
 def _open_host(targets: SessionTargets, options: TargetOptions) -> Target:
-    """Open this machine, with the sensors that plugins add."""
+    """Open this machine."""
     from pytest_devperf.targets.host.identity import read_device
     from pytest_devperf.targets.host.target import HostTarget
 
-    target = HostTarget(device=read_device(options.identity or "model"), clock=targets.clock, look=targets.look)
-    added = [sensors for sensors in targets.services.sensors(target) if sensors]
-    cpus = options.affinity
-    if cpus is not None:
-        from pytest_devperf.targets.host.affinity import hold_to_cpus
+    device, cpus = read_device(options.identity or "model"), options.affinity
+    if cpus is None:
+        return HostTarget(device=device, clock=targets.clock, look=targets.look)
+    from pytest_devperf.targets.host.affinity import hold_to_cpus
 
-        targets.at_end(hold_to_cpus(cpus))
-    if not added and cpus is None:
-        return target
+    targets.at_end(hold_to_cpus(cpus))
 
     def look() -> Context:
         seen = targets.look()
-        if cpus is not None:
-            seen = replace(seen, env={**seen.env, "affinity": cpus})
-        return with_sensors(seen, added)
+        return replace(seen, env={**seen.env, "affinity": cpus})
 
-    return HostTarget(device=target.device, clock=targets.clock, look=look)
+    return HostTarget(device=device, clock=targets.clock, look=look)
 
 
 def _of_phone(targets: SessionTargets, options: TargetOptions) -> Mapping[str, Any]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pytest_devperf.case.workload import Call, Workload
 from pytest_devperf.errors import DevperfError, UsageError
+from pytest_devperf.session.devices.sensors import AddedSensors
 from pytest_devperf.session.starts.device import HOST, is_this_machine
-from pytest_devperf.targets.protocol import IdleWatching
+from pytest_devperf.targets.protocol import Closing, IdleWatching
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
-    from pytest_devperf.sensor.added import Sensor
     from pytest_devperf.sensor.context import Context
     from pytest_devperf.sensor.machine import Machine
     from pytest_devperf.simphone import SimPhone
@@ -35,21 +35,12 @@ class TargetServices(Protocol):
         """Answer the target that a spec means."""
         ...
 
-    def sensors(self, target: Target) -> Sequence[Mapping[str, Sensor]]:
-        """Answer further sensors of this machine."""
+    def sensors(self, target: Target) -> Sequence[object]:
+        """Answer further sensors of a device: each plugin's mapping of names to functions, unchecked."""
         ...
 
     def prepare_simulated(self, phone: SimPhone) -> None:
         """Prepare a simulated phone that was just switched on."""
-        ...
-
-
-@runtime_checkable
-class Closing(Protocol):
-    """A target that changes something and undoes it."""
-
-    def close(self) -> None:
-        """Undo it."""
         ...
 
 
@@ -94,6 +85,8 @@ class SessionTargets:
         """
         self._spec = spec
         self.services = services
+        self.sensors = AddedSensors(services.sensors)
+        """Read the devices, and what plugins add to them."""
         self._unit = unit
         self._machine: Machine | None = None
         self._targets: dict[str, Target] = {}
@@ -173,6 +166,8 @@ class SessionTargets:
         closing: object = target
         if isinstance(closing, Closing) and not any(closing is each for each in self._closing):
             self._closing.append(closing)
+        if target is not None:
+            self.sensors.add(target)
         return target
 
     def close(self) -> None:

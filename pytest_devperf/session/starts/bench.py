@@ -13,6 +13,7 @@ from pytest_devperf.case.workload import Call, Workload
 from pytest_devperf.measure.loop import Around, measure_start
 from pytest_devperf.measure.round import Round
 from pytest_devperf.metric import Metric
+from pytest_devperf.sensor.context import Context
 from pytest_devperf.session.starts.device import is_phone, is_this_machine, rest_s
 from pytest_devperf.session.starts.notes import StartNotes
 from pytest_devperf.session.starts.orders import Orders
@@ -38,6 +39,8 @@ class Tools:
     prefixes: Mapping[str, str]
     """Folders that differ between machines and runs, and what stands for them in a workload's hash."""
     use_anchor: bool = True
+    look: Callable[[Target], Context] = lambda target: target.look()
+    """Reads a device's sensors before and after a process start, those of plugins too."""
     on_round: Callable[[Round], None] = lambda _: None
     """Called after each round."""
 
@@ -70,7 +73,7 @@ class Bench:
         """
         self.case = case
         self.orders = orders
-        self.notes = StartNotes(case, orders.process, orders.role, tools.prefixes)
+        self.notes = StartNotes(case, orders.process, orders.role, tools.prefixes, tools.look)
         self.probes: list[Probe] = []
         """What was measured, so that it can be measured again."""
         self.tools = tools
@@ -120,7 +123,7 @@ class Bench:
         return Around(
             rest_s=rest_s(self.case.plan, target),
             use_anchor=self.tools.use_anchor,
-            look=self.notes.look if target is not None and is_this_machine(target) else None,
+            look=self.notes.look_between if target is not None and is_this_machine(target) else None,
             on_round=self.tools.on_round,
             redo=self._redo if is_phone(target) else None,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_devperf.case.case import Case
@@ -39,12 +39,20 @@ from pytest_devperf.targets.survey import Survey
 class StartNotes:
     """Writes a `CaseStart`: the device, what the workloads are, and what was measured of them."""
 
-    def __init__(self, case: Case, process: int, role: Role, prefixes: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        case: Case,
+        process: int,
+        role: Role,
+        prefixes: Mapping[str, str],
+        look: Callable[[Target], Context],
+    ) -> None:
         self.start = CaseStart(process=process, role=role)
         self.target: Target | None = None
         """The device this case turned out to run on."""
         self._case = case
         self._prefixes = prefixes
+        self._look = look
 
     # -- the device and the work ------------------------------------------------------------------
 
@@ -56,8 +64,13 @@ class StartNotes:
             self.start.instrumented = read_instrument()
         self.look()
 
-    def look(self) -> Context:
-        """Read the device's sensors, and write down what they say."""
+    def look(self) -> None:
+        """Read the device's sensors, those of plugins too."""
+        assert self.target is not None
+        self.start.looks.append(self._look(self.target))
+
+    def look_between(self) -> Context:
+        """Read the device's own sensors between two rounds: those of plugins may take long and disturb the next one."""
         assert self.target is not None
         seen = self.target.look()
         self.start.looks.append(seen)

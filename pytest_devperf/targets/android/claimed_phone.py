@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_devperf.errors import TargetError, UsageError
+from pytest_devperf.sensor.added import output_of
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.android.adb.link import Link
 from pytest_devperf.targets.android.adb.loss import best_effort
@@ -184,6 +185,15 @@ class ClaimedPhone:
         """Read the sensors, in one round trip."""
         self.open()
         return self._read(SCRIPT)
+
+    def shell(self, command: str) -> str:
+        """Run a command of a sensor on the phone and return what it printed.
+
+        Raises:
+            TargetError: It failed, or the phone went away.
+        """
+        done = self._link.script(command, doing="asking a sensor of a plugin")
+        return output_of(command, done.returncode, done.output, done.error_output)
 
     def watch_idle(self) -> Context:
         """Read the sensors after a moment without any work; `cpu_pct` is what the phone used then."""

@@ -213,3 +213,34 @@ def test_what_traces_this_process_says_nothing_about_a_phone(tool: Session, monk
 
     assert saving.ret == result.ret == 0
     assert "instrumented" not in flat(saving) + flat(result)
+
+
+SENSORS = """
+def read_brand(shell):
+    return 35.0 if shell("getprop ro.devperf.simulated").strip() else None
+
+def pytest_devperf_sensors(config, target):
+    assert target.device.kind == "sim"
+    return {
+        "on the phone": read_brand,
+        "beside it": lambda shell: 21.5,
+        "broken": lambda shell: float(shell("cat /sys/absent")),
+    }
+"""
+
+
+@pytest.mark.parametrize(("of", "case"), [("tool", "test_tool.py::test_tool"), ("app", "test_app.py::test_app[sort]")])
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_sensors_of_a_plugin_ask_the_phone(request: pytest.FixtureRequest, of: str, case: str, processes: str) -> None:
+    session: Session = request.getfixturevalue(of)
+    conftest = session.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + SENSORS)
+
+    result = session.run("--devperf-json=run.json", f"--devperf-processes={processes}", "-v")
+
+    found = session.cases()[case]
+    assert result.ret == 0
+    assert found["run_context"]["sensors_max_c"] == {"on the phone": 35.0, "beside it": 21.5}
+    assert found["caution_notes"]["sensor-failed"].startswith("broken: 'cat /sys/absent' ended with exit code 1: ")
+    assert "caution sensor-failed: broken: 'cat /sys/absent' ended with exit code 1: " in flat(result)
+    assert "beside it: up to 21.5 °C" in flat(result)
