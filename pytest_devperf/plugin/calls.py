@@ -224,7 +224,7 @@ def call_coroutine(item: pytest.Function) -> None:
 
 
 class _Subtests:
-    """Hears of failed subtests, which report themselves while their test runs."""
+    """Collects failed subtests, which report themselves while their test runs."""
 
     def __init__(self, nodeid: str) -> None:
         self._nodeid = nodeid

@@ -55,12 +55,12 @@ def pytest_devperf_compare(
 
 @pytest.hookspec
 def pytest_devperf_recorded(config: pytest.Config, record: Record) -> None:
-    """Hear of a finished case."""
+    """Receive the record of a finished case."""
 
 
 @pytest.hookspec
 def pytest_devperf_report(config: pytest.Config, report: Report) -> Any:  # noqa: ANN401 - the answers are not used
-    """Hear of the whole session at its end."""
+    """Receive the report of the whole session at its end."""
 
 
 class Services:
