@@ -141,7 +141,7 @@ def test_a_board_that_cannot_be_reached_ends_the_session_before_anything_is_meas
 def test_the_command_reaches_a_board_too(rack: Rack, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cooldown", "--target=board:local", "--cooldown=0"]) == 0
     assert "waited 0 s" in capsys.readouterr().out
-    assert main(["cooldown", "--target=bord:local"]) == 4
+    assert main(["cooldown", "--target=shelf:local"]) == 4
     assert "or install the plugin whose target it is" in capsys.readouterr().err
 
 
