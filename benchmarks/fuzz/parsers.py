@@ -112,9 +112,9 @@ def _sensors() -> Iterator[Parser]:
     yield _row("sensor clocks", _text(clock.parse_clocks), phones["clocks"])
     yield _row("sensor zones", _text(zone.parse_zones), phones["zones"])
     yield _row("sensor getprop", _text(properties.parse_getprop), phones["properties"])
-    yield _row("sensor look", _text(reading.parse_look), [seeds.reading()])
+    yield _row("sensor look", _text(reading.parse_sensors), [seeds.look()])
     names = tuple(reading.PROBES)
-    yield _row("sensor batch", _text(lambda text: batch.split_batch(text, names)), [seeds.reading()])
+    yield _row("sensor batch", _text(lambda text: batch.split_batch(text, names)), [seeds.look()])
     yield _row("sensor cpu times", _text(proc.parse_cpu_times), [seeds.CPU_STAT])
     yield _row("sensor memory", _text(proc.parse_meminfo), [seeds.MEMINFO])
     yield _row("sensor CPU quota of version 1", _text(lambda text: cpus.parse_cfs_quota(*_halves(text))), ["-1 1"])
@@ -166,8 +166,8 @@ def _devices() -> Iterator[Parser]:
     yield _row("phone output", _output, [bytes(16), b"a\0b\0"], CaseError)
     yield _row("phone outputs of a tool", lambda data: split_outputs(SLOTS, data), [bytes(20), bytes(12)])
     yield _row("phone shell packets", _packets, seeds.PACKETS, EOFError, ConnectionError, weight=2)
-    yield _row("phone file transfer", _transfer, seeds.SYNC, EOFError, ValueError, sync.Refused, weight=2)
-    yield _row("phone file taken", _taken, [b"OKAY\0\0\0\0", seeds.SYNC[1]], EOFError, ValueError, sync.Refused)
+    yield _row("phone file transfer", _transfer, seeds.SYNC, EOFError, ValueError, sync.TransferRefused, weight=2)
+    yield _row("phone file taken", _taken, [b"OKAY\0\0\0\0", seeds.SYNC[1]], EOFError, ValueError, sync.TransferRefused)
     yield _row("adb devices", _adb_devices, seeds.DEVICES_L, UsageError)
 
 

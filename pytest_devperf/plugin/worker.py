@@ -17,11 +17,11 @@ from pytest_devperf.plugin.calls import CALLS, METERS, PROVIDERS, Calls, open_ta
 from pytest_devperf.session.devices.our_targets import TargetOptions
 from pytest_devperf.session.launch.handover import Handover, Turns, WantedCase, parse_handover
 from pytest_devperf.session.starts.bench import Tools
-from pytest_devperf.session.starts.device import HOST
 from pytest_devperf.session.starts.meter import Meter
 from pytest_devperf.session.starts.orders import LaterOrders
 from pytest_devperf.session.starts.prefixes import prefixes_of
 from pytest_devperf.session.starts.start import CaseStart
+from pytest_devperf.targets.device import HOST
 
 if TYPE_CHECKING:
     from pytest_devperf.session.launch.turn_client import TurnClient

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,14 +20,11 @@ from pytest_devperf.record.measurement import (
     time_measurement,
     with_confirmation,
 )
-from pytest_devperf.record.record import DeviceRecord, Measurement, Record, SkippedMethod, WorkloadRecord
+from pytest_devperf.record.record import Measurement, Record, SkippedMethod, WorkloadRecord
 from pytest_devperf.sensor.summary import chain_looks, summarise
 from pytest_devperf.session.case_state import CaseState, TestOutcome
 from pytest_devperf.session.starts.device import is_this_machine, rest_s
 from pytest_devperf.session.starts.start import CaseStart, ScalarValues
-
-if TYPE_CHECKING:
-    from pytest_devperf.targets.device import Device
 
 STREAM_SERIES = frozenset({"first_item", "per_item"})
 """Series of `devperf.stream` that are metrics by their own names."""
@@ -199,18 +195,3 @@ def _with_cautions(state: CaseState, starts: Sequence[CaseStart], record: Record
     )
     notes = own_cautions(record.run_context, facts, busy_cpu_percent=busy_cpu_percent)
     return msgspec.structs.replace(record, cautions=tuple(notes), caution_notes=notes)
-
-
-def device_record(device: Device) -> DeviceRecord:
-    """A device as it is stored."""
-    return DeviceRecord(
-        fingerprint=device.fingerprint,
-        kind=device.kind,
-        manufacturer=device.manufacturer,
-        model=device.model,
-        soc=device.soc,
-        cores=device.cores,
-        memory_gib=device.memory_gib,
-        abi=device.abi,
-        unit=device.unit,
-    )

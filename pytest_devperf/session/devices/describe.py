@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.record.codec import settings_of
-from pytest_devperf.record.record import Run
+from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.summary import summarise
-from pytest_devperf.session.assemble import device_record
 from pytest_devperf.session.devices.targets import AUTO, Pinning, SessionTargets
 from pytest_devperf.session.starts.device import is_this_machine
 
@@ -44,7 +43,7 @@ def run_before(device: Device, seen: Context | None, plan: Plan) -> Run:
     return Run(
         taken_at="",
         devperf_version="",
-        device=device_record(device),
+        device=DeviceRecord.of(device),
         settings=settings_of(plan),
         run_context=summarise([seen] if seen is not None else [], prerun=None),
     )

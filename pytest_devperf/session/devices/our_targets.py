@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.session.devices.targets import AUTO, SIM, SessionTargets
-from pytest_devperf.session.starts.device import HOST
+from pytest_devperf.targets.device import HOST
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from pytest_devperf.case.workload import Call, Workload
 from pytest_devperf.errors import DevperfError, UsageError
 from pytest_devperf.session.devices.sensors import AddedSensors
-from pytest_devperf.session.starts.device import HOST, is_this_machine
+from pytest_devperf.session.starts.device import is_this_machine
+from pytest_devperf.targets.device import HOST
 from pytest_devperf.targets.protocol import Closing, IdleWatching
 
 if TYPE_CHECKING:

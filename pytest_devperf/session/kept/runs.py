@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.sensor.summary import chain_looks, summarise
-from pytest_devperf.session.assemble import device_record
 from pytest_devperf.session.case_state import CaseState
 from pytest_devperf.session.starts.device import plan_on
 from pytest_devperf.store.commit import read_commit
@@ -53,7 +52,7 @@ class Runs:
         """
         groups: dict[str, tuple[DeviceRecord, list[CaseState]]] = {}
         for state, device in states:
-            groups.setdefault(device.fingerprint, (device_record(device), []))[1].append(state)
+            groups.setdefault(device.fingerprint, (DeviceRecord.of(device), []))[1].append(state)
         lacking = {each.device.fingerprint: each for each in missing}
         for fingerprint, each in lacking.items():
             groups.setdefault(fingerprint, (each.device, []))

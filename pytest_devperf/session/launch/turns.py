@@ -29,7 +29,7 @@ NEW: Side = "new"
 SIDES: Mapping[str, Side] = {"A": OLD, "B": NEW}
 """Whose round each letter of an order is."""
 
-HOST = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 
 SECRET_BYTES = 16
 
@@ -74,14 +74,14 @@ def run_pair(assignment: Assignment, *, pair: int, old: Environment) -> Pair:
         old: The environment that holds the old code.
     """
     with ExitStack() as stack:
-        server = stack.enter_context(socket.create_server((HOST, 0)))
+        server = stack.enter_context(socket.create_server((LOOPBACK, 0)))
         secret = secrets.token_hex(SECRET_BYTES)
         lobby = stack.enter_context(Lobby(server, secret))
         stack.enter_context(terminable())
         sides: dict[str, _Side] = {}
         environments: dict[Side, Environment] = {OLD: old, NEW: HERE}
         for side, environment in environments.items():
-            turns_of_side = Turns(host=HOST, port=server.getsockname()[1], secret=secret, side=side)
+            turns_of_side = Turns(host=LOOPBACK, port=server.getsockname()[1], secret=secret, side=side)
             sides[side] = _start_side(stack, assignment, environment, turns_of_side)
         TurnCoordinator(sides, lobby, assignment).play(turns(pair))
         crashed = frozenset(side for side, each in sides.items() if not each.through)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_devperf.case.plan import Plan
+from pytest_devperf.targets.device import HOST
 from pytest_devperf.targets.protocol import Target
-
-HOST = "host"
-"""Kind of the machine that runs the tests."""
 
 PHONES = frozenset({"android", "sim", "ios"})
 """Kinds of device that rest between rounds and are given time to cool."""

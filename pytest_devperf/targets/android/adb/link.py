@@ -6,14 +6,13 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_devperf.errors import CaseError, UsageError
 from pytest_devperf.targets.android.adb.attached import Attached, demand_server, list_attached, make_client
-from pytest_devperf.targets.android.adb.loss import lost
-from pytest_devperf.targets.android.adb.stream import Stream, Timeout
+from pytest_devperf.targets.android.adb.loss import STATES_OF_LOSS, lost
+from pytest_devperf.targets.android.adb.stream import CompletedScript, Stream, Timeout
 from pytest_devperf.targets.android.adb.sync import TransferRefused, fetch_file, send_file
 from pytest_devperf.untrusted import parse_whole
 
@@ -29,19 +28,7 @@ BACK_S = 6.0
 LONGEST_BYTES = 0xFFFF
 """adb counts a request's bytes in four hexadecimal digits (AOSP: packages/modules/adb/SERVICES.TXT)."""
 
-STATES_OF_LOSS = (OSError, EOFError, ValueError, Timeout)
-"""What a dropped link looks like, apart from adbutils' own errors."""
-
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompletedScript:
-    """A script that ran to its end."""
-
-    output: str
-    error_output: str
-    returncode: int
 
 
 class Link:

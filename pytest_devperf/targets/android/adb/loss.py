@@ -5,6 +5,10 @@ from __future__ import annotations
 import contextlib
 
 from pytest_devperf.errors import TargetError
+from pytest_devperf.targets.android.adb.stream import Timeout
+
+STATES_OF_LOSS = (OSError, EOFError, ValueError, Timeout)
+"""What a dropped link looks like, apart from adbutils' own errors."""
 
 
 def lost(device: str, doing: str, reason: BaseException | str) -> TargetError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from dataclasses import dataclass
 from typing import Any
 
 STDIN, STDOUT, STDERR, EXIT = 0, 1, 2, 3
@@ -28,6 +29,15 @@ STDERR_KEPT_BYTES = 4096
 
 class Timeout(Exception):
     """The phone did not answer within the time given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletedScript:
+    """A script that ran to its end."""
+
+    output: str
+    error_output: str
+    returncode: int
 
 
 class Stream:
