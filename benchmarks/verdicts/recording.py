@@ -29,7 +29,7 @@ from pytest_devperf.compare.in_turns import LOOKS
 from pytest_devperf.compare.looks import FIRST_STARTS, MOST_SAVED, MOST_STARTS
 from pytest_devperf.compare.pairs import turns
 from pytest_devperf.measure.loop import Job, take_round
-from pytest_devperf.measure.warmup import settle
+from pytest_devperf.measure.warmup import warm_up
 from pytest_devperf.targets.awaited import run_now
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.host.call import CallRunner
@@ -94,7 +94,7 @@ def serve() -> None:
         case = asked["case"]
         if case not in runners:
             runner = CallRunner(Call(function=WORK[case]), clock=SystemClock())
-            warmth = run_now(settle(runner, 3, asked["inner_loops"], process=0))
+            warmth = run_now(warm_up(runner, 3, asked["inner_loops"], process=0))
             runners[case] = runner, warmth.inner_loops
         runner, inner_loops = runners[case]
         job = Job(process=0, iterations=asked["iterations"], inner_loops=inner_loops)

@@ -1,1 +1,1 @@
-"""Whether it became slower: policy, comparability, verdict."""
+"""Compare records with baselines: policy, comparability, verdict."""

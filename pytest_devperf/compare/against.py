@@ -1,4 +1,4 @@
-"""A case whose old and new code were measured in turns, with all its metrics."""
+"""Judge all metrics of a case whose old and new code were measured in turns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pytest_devperf.record.record import Change, Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InTurnsSoFar:
-    """What a case has come to, pair by pair."""
+    """The result of a case after some pairs."""
 
     changes: tuple[Change, ...]
     pairs: int
-    """Pairs so far."""
+    """Number of pairs so far."""
     next_look: int | None
-    """Pairs after which it is to be looked at again; None: every metric is decided."""
+    """Number of pairs after which to look again; None: every metric is decided."""
     rounds: int
     """Rounds of each code in the next pair."""
 
@@ -30,13 +30,13 @@ class InTurnsSoFar:
 def judge_in_turns(
     new: Iterable[Measurement], old: Iterable[Measurement], policy: Policy, *, most: int | None = None
 ) -> InTurnsSoFar:
-    """Judge every metric of a case by the pairs so far.
+    """Judge every metric of a case from the pairs so far.
 
     Args:
         new: Metrics of the new code; a process start is its side of a pair.
-        old: Those of the old code.
-        policy: What the comparison is strict about.
-        most: Pairs at most; None: as many as the rule would take.
+        old: Metrics of the old code.
+        policy: The policy of the comparison.
+        most: Maximum number of pairs; None: the rule's own maximum.
     """
     before = {each.name: each for each in old if each.name not in TOLD_ONLY}
     changes: list[Change] = []
@@ -72,7 +72,7 @@ def _rounds_of_next(old: Measurement, new: Measurement, policy: Policy) -> int:
 
 
 def _judged_once(new: Measurement, old: Measurement | None, policy: Policy) -> Change:
-    """Judge values of process starts, which have no turns: as ever, and nothing measures them again."""
+    """Judge values of process starts, which are not measured in turns, by the usual rule and without a second look."""
     if old is None:
         return Change(
             metric=new.name,

@@ -1,4 +1,4 @@
-"""What a baseline tells before anything is measured: how much to do, and where to stop."""
+"""Derive from a baseline how much to measure, and when to stop."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def early_bound_ns(
 ) -> float | None:
     """Compute the bound below which no later round can turn a pass into a fail.
 
-    The lowest centre of a round only falls. Once it is at or below what the baseline alone allows, the
-    verdict stands: the candidate's own IQR and clock can only widen the threshold.
+    The lowest centre of a round can only fall. Once it is at or below the value that the baseline alone allows, the
+    verdict is final: the candidate's own IQR and clock can only widen the threshold.
 
     Args:
-        baseline: The case's.
-        metric_name: A metric made of rounds.
-        policy: What the comparison is strict about.
-        planned_rounds: Rounds planned now over all starts; the baseline is cut to as many.
-        starts: Process starts planned now for the first look; None: no fewer than the baseline has.
-        confirming: Whether a confirmation is measured: it has to find half the threshold.
+        baseline: The baseline of the case.
+        metric_name: A metric of rounds.
+        policy: The policy of the comparison.
+        planned_rounds: Rounds planned now over all starts; the baseline is cut to the same number.
+        starts: Process starts planned now for the first look; None: at least as many as the baseline has.
+        confirming: Whether a confirmation is measured, which has to find half the threshold.
 
     Returns:
-        A centre in ns per call, as `undisturbed` gives it; None where there is nothing to be certain of, or
-        where centres are of all iterations of a round.
+        A centre in ns per call, as computed by `undisturbed`; None if there is no such bound, or if centres are
+        those of all iterations of a round.
     """
     if policy.iqr != "undisturbed":
         return None
@@ -42,7 +42,7 @@ def early_bound_ns(
     if not baseline.same_device or not befores or befores[0].kind != "rounds":
         return None
     try:
-        # With the anchor the spread of saved runs can only be narrower, so the bound is never too high.
+        # The anchor can only reduce the spread of saved runs, so the bound is never too high.
         anchor = policy.anchor and policy.rule == "proven"
         side = baseline_side(befores, planned_rounds, policy, starts=starts, anchor=anchor)
     except NotSamples:
@@ -55,15 +55,15 @@ def early_bound_ns(
 
 
 def pace_of(baseline: Baseline, metric_name: str, policy: Policy | None = None) -> tuple[int, int] | None:
-    """Read the iterations per round and the inner loops that a comparison has to keep to.
+    """Return the iterations per round and the inner loops that a comparison has to use.
 
     Args:
-        baseline: The case's.
-        metric_name: A metric made of rounds.
-        policy: What the comparison is strict about: which runs serve.
+        baseline: The baseline of the case.
+        metric_name: A metric of rounds.
+        policy: The policy of the comparison, which determines the runs used.
 
     Returns:
-        None where the baseline does not hold the metric as rounds.
+        None if the baseline does not contain the metric in rounds.
     """
     runs, _ = serving(baseline, policy or Policy())
     for run in runs:
@@ -74,7 +74,7 @@ def pace_of(baseline: Baseline, metric_name: str, policy: Policy | None = None) 
 
 
 def _serving(baseline: Baseline, metric_name: str, policy: Policy) -> list[Measurement]:
-    """Choose what `compare` will choose: the metric in every run that serves, alike the newest."""
+    """Return what `compare` will use: the metric in every usable run that matches the newest."""
     runs, _ = serving(baseline, policy)
     held = [each for run in runs for each in run.record.metrics if each.name == metric_name]
     return [each for each in held if unlike_metric(held[0], each) is None]

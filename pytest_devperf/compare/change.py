@@ -1,4 +1,4 @@
-"""Changes of metrics that are not judged."""
+"""Build changes of metrics that are not judged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pytest_devperf.record.record import Change, Measurement, Verdict
 
 
 def unjudged(measurement: Measurement, reason: str, *, verdict: Verdict = "incomparable") -> Change:
-    """Say of a metric of this run why it is not judged."""
+    """Return a change for a metric of this run, with the reason why it is not judged."""
     return Change(
         metric=measurement.name,
         verdict=verdict,
@@ -18,7 +18,7 @@ def unjudged(measurement: Measurement, reason: str, *, verdict: Verdict = "incom
 
 
 def lost(before: Measurement, reason: str) -> Change:
-    """Say of a metric that only the other side has why it is not judged."""
+    """Return a change for a metric that only the other side has, with the reason why it is not judged."""
     return Change(
         metric=before.name,
         verdict="incomparable",

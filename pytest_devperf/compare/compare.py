@@ -1,4 +1,4 @@
-"""Setting a record beside its baseline."""
+"""Compare a record with its baseline."""
 
 from __future__ import annotations
 
@@ -24,51 +24,51 @@ WORST_FIRST: tuple[Verdict, ...] = (
     "new",
     "skipped",
 )
-"""A case has the first of these that one of its metrics has.
+"""The verdict of a case is the first of these that one of its metrics has.
 
-`improved` stands before `within_noise`, which says that nothing was found; what was not judged stands last,
-so that it counts only where nothing else does.
+`improved` comes before `within_noise`, which means that nothing was found. The verdicts of metrics that were not judged
+come last, so that they count only if there are no others.
 """
 
 QUIET: frozenset[Verdict] = frozenset({"improved", "within_noise"})
-"""Verdicts that claim to have looked and found nothing worse."""
+"""Verdicts that claim that nothing worse was found."""
 
 EXPLAINED = frozenset({"anchor", "waits"})
-"""Steps that stop a suspect for what the machine was seen to do; that stands, whatever is measured later."""
+"""Steps that stop a suspect because of the machine; this is final, whatever is measured later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """What a case has come to so far."""
+    """The result of a case so far."""
 
     comparison: Comparison
     further: Further | None = None
-    """What to measure next, since it may change the verdict; None: the verdict is final."""
+    """The next measurement, which may change the verdict; None: the verdict is final."""
     settled: bool = False
-    """Whether the first look may end here, though it has not had all its starts: no later one changes the verdict."""
+    """Whether the first look may end before all its starts, because no later one can change the verdict."""
 
 
 def compare(record: Record, baseline: Baseline | None, policy: Policy) -> Comparison:
     """Compare a case with its baseline.
 
     Args:
-        record: The case now; its suspects may carry a confirmation.
-        baseline: None makes it `new`.
-        policy: What the comparison is strict about.
+        record: The case now; its suspects may have a confirmation.
+        baseline: The baseline; None: the case is `new`.
+        policy: The policy of the comparison.
 
     Returns:
-        The verdict of its worst metric. `awaiting` where a confirmation would decide it.
+        The verdict of its worst metric. `awaiting` if a confirmation would decide it.
     """
     return compare_so_far(record, baseline, policy).comparison
 
 
 def compare_so_far(record: Record, baseline: Baseline | None, policy: Policy) -> Reached:
-    """Compare what is measured of a case so far, and say what to measure next.
+    """Compare the measurements of a case so far, and decide what to measure next.
 
     Args:
-        record: The case now: its first look, whole or in part, and what has been measured since of a suspect.
-        baseline: None makes it `new`.
-        policy: What the comparison is strict about.
+        record: The case now: its first look, complete or not, and later measurements of a suspect.
+        baseline: The baseline; None: the case is `new`.
+        policy: The policy of the comparison.
     """
     if record.outcome != "passed":
         return Reached(comparison=Comparison(verdict="skipped", reason=record.reason or f"the test {_ended(record)}"))
@@ -103,25 +103,25 @@ def _compared(record: Record, gate: Gate, policy: Policy) -> Reached:
         reason=_reason(verdict, [one.change for one in judged]),
         awaiting=further is not None and not any(metric.confirmation for metric in record.metrics),
         cautions=cautions,
-        notes=(*gate.notes, *_told(gate.runs)),
+        notes=(*gate.notes, *_mixed_commits(gate.runs)),
     )
     return Reached(comparison=comparison, further=further, settled=_settled(record, judged))
 
 
 def _verdict(judged: Sequence[Judged]) -> Verdict:
-    """Choose the verdict of a case: that of its worst metric, but never a quiet one where it was blind."""
+    """Return the verdict of a case: that of its worst metric, but not a quiet one if the comparison was blind."""
     verdict = worst(one.change.verdict for one in judged) if judged else "inconclusive"
     return "inconclusive" if verdict in QUIET and any(one.blind for one in judged) else verdict
 
 
 def _settled(record: Record, judged: Sequence[Judged]) -> bool:
-    """Tell whether no further start of the first look changes what became of a metric made of rounds."""
+    """Return whether no further start of the first look can change the result of any metric of rounds."""
     passed = {metric.name for metric in record.metrics if metric.kind != "rounds" or metric.stop == "early-pass"}
     return all(one.change.metric in passed or one.change.stopped_by in EXPLAINED for one in judged)
 
 
 def metrics_judged(baselines: Iterable[Baseline | None]) -> int:
-    """Count the metrics that a comparison judges, from what the cases' newest saved runs hold.
+    """Count the metrics that a comparison judges, from the cases' newest saved runs.
 
     Args:
         baselines: One per case; None for a new one.
@@ -135,12 +135,12 @@ def metrics_judged(baselines: Iterable[Baseline | None]) -> int:
 
 
 def worst(verdicts: Iterator[Verdict] | Sequence[Verdict]) -> Verdict:
-    """Choose the worst verdict; what was not judged counts only alone."""
+    """Return the worst verdict; verdicts of metrics that were not judged count only if there are no others."""
     return min(verdicts, key=WORST_FIRST.index)
 
 
 def _judged(record: Record, runs: Sequence[BaselineRun], policy: Policy) -> Iterator[Judged]:
-    """Judge every metric of a case that is compared."""
+    """Judge every metric of a comparable case."""
     befores: list[dict[str, Measurement]] = [{each.name: each for each in run.record.metrics} for run in runs]
     identity = record.run_context.anchor
     same_anchor = identity is not None and all(run.record.run_context.anchor == identity for run in runs)
@@ -161,7 +161,7 @@ def _judged(record: Record, runs: Sequence[BaselineRun], policy: Policy) -> Iter
 
 
 def _gone(record: Record, before: Record) -> Iterator[Judged]:
-    """Tell of metrics that the baseline holds and this run lacks: a gate that lost its metric must not look open."""
+    """Report metrics that this run lacks but the baseline has, so that a lost metric is not overlooked."""
     names = {each.name for each in record.metrics}
     for measurement in before.metrics:
         if measurement.name not in names and measurement.name not in TOLD_ONLY:
@@ -169,7 +169,7 @@ def _gone(record: Record, before: Record) -> Iterator[Judged]:
 
 
 def _reason(verdict: Verdict, changes: Sequence[Change]) -> str | None:
-    """Give the reason of a case that was not judged: that of its first metric with the same verdict."""
+    """Return the reason of a case that was not judged: that of its first metric with the same verdict."""
     if not changes:
         return "no measured metric is compared"
     for change in changes:
@@ -178,8 +178,8 @@ def _reason(verdict: Verdict, changes: Sequence[Change]) -> str | None:
     return None
 
 
-def _told(runs: Sequence[BaselineRun]) -> Iterator[str]:
-    """Tell where the runs of a baseline are of different code."""
+def _mixed_commits(runs: Sequence[BaselineRun]) -> Iterator[str]:
+    """Report that the runs of a baseline are from different commits."""
     commits = {run.commit.id for run in runs if run.commit is not None and run.commit.id is not None}
     if len(commits) > 1:
         yield f"the baseline has runs of {len(commits)} commits"

@@ -1,4 +1,4 @@
-"""What a case needs next: a verdict, or more process starts, and of which kind."""
+"""Decide what a case needs next: a verdict, or more process starts, and of which kind."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pytest_devperf.compare.saving import blind_when_saved, more_to_save
 from pytest_devperf.record.record import Comparison, Record
 
 Role = Literal["first", "confirming", "more", "saving", "pair"]
-"""What process starts are for: a first look, a second one at a suspect, still more of it, a better baseline, or a pair
-of the old code and the new."""
+"""Purpose of process starts: a first look, a second look at a suspect, further looks at it, a better baseline, or a
+pair of the old code and the new."""
 
 FIRST_TO_SETTLE = 2
-"""Process starts after which it is asked whether the machine explains a suspect: anchors of one say little."""
+"""Fewest process starts after which the machine may explain a suspect: the anchors of a single start mean little."""
 
 REASONS: Mapping[Role, str] = {
     "first": "its first look is not over",
@@ -39,40 +39,40 @@ class MoreStarts:
 
     role: Role
     rounds: tuple[int, ...]
-    """Rounds of each of them, in their order; of a pair, of each code. A first look may end after any of them, other
-    looks are judged when all are over or a metric has passed early."""
+    """Rounds of each start, in order; for a pair, rounds of each code. A first look may end after any of them; other
+    looks are judged when all starts have ended or a metric has passed early."""
 
     @property
     def reason(self) -> str:
-        """Why, as a clause."""
+        """The reason, as a clause."""
         return REASONS[self.role]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """The verdict stands, whatever is measured later."""
+    """The verdict is final; no later measurement changes it."""
 
     comparison: Comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """The run can be saved as it is."""
+    """The run can be saved without further measurements."""
 
     blind: Mapping[str, float] = field(default_factory=dict)
-    """Metrics with which no comparison could find a change of `policy.blind` -> the smallest one they could find."""
+    """Metrics for which no comparison could detect a change of `policy.blind` -> the smallest detectable change."""
 
 
 def next_of_comparison(record: Record | None, baseline: Baseline, policy: Policy, plan: Plan) -> Judged | MoreStarts:
-    """Decide what a case that is compared with saved runs needs next.
+    """Decide what a case needs next if it is compared with saved runs.
 
     The first look spreads its rounds over `plan.processes` starts; unchanged code passes in the first of them. A
-    suspect is measured again, and if that finds it again, in more starts until it is proven or refuted.
+    suspect is measured again, and if the change is found again, in more starts until it is proven or refuted.
 
     Args:
-        record: What was measured so far, with all later starts as its confirmation; None: nothing yet.
-        baseline: What it is compared with.
-        policy: What the comparison is strict about.
+        record: The measurements so far, with all later starts as its confirmation; None: nothing yet.
+        baseline: The baseline of the case.
+        policy: The policy of the comparison.
         plan: Rounds and process starts of the first look.
     """
     if record is None:
@@ -87,12 +87,12 @@ def next_of_comparison(record: Record | None, baseline: Baseline, policy: Policy
 
 
 def next_of_saving(record: Record | None, policy: Policy, plan: Plan) -> Saved | MoreStarts:
-    """Decide what a case that is saved needs next: more process starts while they differ by more than a baseline may.
+    """Decide what a case needs next if it is saved: more process starts as long as they differ too much for a baseline.
 
     Args:
-        record: What was measured so far; None: nothing yet.
-        policy: Its tolerances, and what a comparison must be able to find.
-        plan: Rounds and process starts of a run that is saved.
+        record: The measurements so far; None: nothing yet.
+        policy: Its tolerances, and the change that a comparison must be able to detect.
+        plan: Rounds and process starts of a saved run.
     """
     if record is not None and record.outcome != "passed":
         return Saved()
@@ -109,12 +109,12 @@ def next_of_saving(record: Record | None, policy: Policy, plan: Plan) -> Saved |
 
 
 def next_in_turns(so_far: InTurnsSoFar | None) -> MoreStarts | None:
-    """Decide how many pairs of process starts a case that is measured in turns needs next; None if it is decided.
+    """Decide how many pairs of process starts a case measured in turns needs next; None if it is decided.
 
-    The first pair shows how many rounds the others need.
+    The first pair determines how many rounds the others need.
 
     Args:
-        so_far: What its pairs came to so far; None: there are none yet.
+        so_far: The result of its pairs so far; None: no pairs yet.
     """
     if so_far is None:
         return MoreStarts(role="pair", rounds=(ROUNDS,))
@@ -124,7 +124,7 @@ def next_in_turns(so_far: InTurnsSoFar | None) -> MoreStarts | None:
 
 
 def starts_of(record: Record) -> int:
-    """Count the process starts that the rounds of a record come from."""
+    """Count the process starts of a record's rounds."""
     return max((len(set(each.process)) for each in record.metrics if each.kind == "rounds"), default=0)
 
 
@@ -144,7 +144,7 @@ def _rounds(further: Further) -> tuple[int, ...]:
 
 
 def _total_rounds(record: Record, plan: Plan) -> int:
-    """Give the rounds that start 1 found room for within the budget."""
+    """Return the rounds that fit into the budget, as determined by start 1."""
     planned = [each.planned_rounds for each in record.metrics if each.kind == "rounds" and each.planned_rounds]
     return min(planned, default=plan.rounds)
 

@@ -1,4 +1,4 @@
-"""How small a change a comparison could have found."""
+"""Estimate the smallest change that a comparison could have detected."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from pytest_devperf.compare.threshold import TICKS
 
 @dataclass(frozen=True, slots=True)
 class Detectable:
-    """The smallest change that a comparison could have found, as a fraction of the baseline.
+    """The smallest change that a comparison could have detected, as a fraction of the baseline.
 
-    It must exceed the threshold, and also what process starts differ by. A true change of this size is found about
-    every second time; one half as large again nearly always.
+    It exceeds the threshold and the differences between process starts. A true change of this size is detected about
+    every second time; one that is half as large again, nearly always.
     """
 
     least: float
     noise: float
-    """The same without what was tolerated: what noise alone would have hidden."""
+    """The same without the tolerance: the change that noise alone would have hidden."""
     now_hides: bool
-    """Whether the new side hides more than the baseline alone would, so that more of it would help."""
+    """Whether the new side hides more than the baseline alone would, so that measuring it longer would help."""
 
     @classmethod
     def of(cls, sides: Sides, ways: Ways, policy: Policy) -> Detectable:
-        """Estimate it.
+        """Estimate the smallest detectable change.
 
         Args:
             sides: Both sides.
-            ways: Their floors.
-            policy: How many metrics are judged together.
+            ways: The floors of their process starts.
+            policy: The number of metrics judged together.
         """
         size = abs(sides.base.robust)
         alone = sides.bound(None, policy).value
-        # What lies within the baseline's own bound is not hidden, however wide the new side is.
+        # A change within the baseline's own bound is not hidden, however wide the new side is.
         hidden = sides.beyond(sides.first, alone, sides.sign) and policy.rule == "proven"
         bound = sides.bound(sides.first, policy).value if hidden else alone
         width = max(sides.base.iqr, TICKS * sides.base.tick)
@@ -49,12 +49,12 @@ class Detectable:
 
     @property
     def percent(self) -> float | None:
-        """In percent of the baseline; None if nothing would have been found."""
+        """In percent of the baseline; None if no change would have been detected."""
         return 100 * self.least if math.isfinite(self.least) else None
 
 
 def _apart(sides: Sides, ways: Ways, policy: Policy) -> float:
-    """Give what process starts differ by, as a fraction: what the tests need to prove a change."""
+    """Return the difference between process starts that the tests need to prove a change, as a fraction."""
     count = FIRST_STARTS + MOST_STARTS if sides.of_rounds and policy.confirm else 2 * len(sides.first.floors)
     found = starts.detectable(ways, starts=count, level=starts.level_of(policy.metrics))
     if ways.ratios:

@@ -1,4 +1,4 @@
-"""What one side of a comparison comes to: its centre, its spread, and the floors of its process starts."""
+"""Estimate one side of a comparison: its centre, its spread, and the floors of its process starts."""
 
 from __future__ import annotations
 
@@ -16,53 +16,53 @@ from pytest_devperf.record.measurement import centre_of_few
 from pytest_devperf.record.record import Confirmation, Measurement
 
 FEWEST_ROUNDS = 3
-"""Rounds below which the minimum of their medians is chance."""
+"""Fewest rounds for which the minimum of their medians is not a coincidence."""
 
 FEWEST_VALUES = 3
-"""Values of a load, a size or a record below which there is no spread to judge by."""
+"""Fewest values of a load, a size or a record for a meaningful spread."""
 
 ENOUGH_FOR_IQR = 5
-"""Saved runs from which the IQR of their centres is taken instead of their range."""
+"""Fewest saved runs for which the IQR of their centres is used instead of their range."""
 
 IQR_TO_SPREAD = 1.5
-"""Factor of that IQR: it then spans what the range of three or four runs spans."""
+"""Factor of that IQR, which makes it comparable to the range of three or four runs."""
 
 MOST_LIFT = 0.015
-"""Most by which a baseline's best start is taken for less of a lucky one, as a fraction. Beyond it lies what starts
-share, a machine that changed in mid-run above all."""
+"""Largest correction for a baseline whose best start was lucky, as a fraction. Larger differences are common to several
+starts, usually because the machine changed during the run."""
 
 
 class NotSamples(ValueError):
-    """Raw samples that are no measurement: NaN, infinite, zero, negative or absurd."""
+    """Raw samples that are not a measurement: NaN, infinite, zero, negative or implausible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One run's side; values in ns for times, else in the metric's unit."""
+    """One run; values in ns for times, otherwise in the metric's unit."""
 
     robust: float
-    """Lowest centre of a round, or the median of few values."""
+    """Lowest centre of a round, or the median of a few values."""
     iqr: float
     floors: tuple[float, ...]
     """Lowest centre of each process start, or the value of each start."""
     anchors: tuple[float, ...]
-    """Anchor of the round that each floor comes from; empty without an anchor."""
+    """Anchor of the round of each floor; empty without an anchor."""
     levels: tuple[float, ...]
-    """Lowest anchor of each process start: how fast the machine was at its best; empty without an anchor."""
+    """Lowest anchor of each process start: the highest speed of the machine; empty without an anchor."""
     interrupted: int
-    """Rounds whose iterations all waited for a CPU."""
+    """Rounds in which every iteration waited for a CPU."""
     tick: float
     rounds: int
     iterations: int
-    """Values in the shortest round; 0 for few values."""
+    """Number of values in the shortest round; 0 for a metric with few values."""
 
     @property
     def disturbed(self) -> bool:
-        """Whether most rounds were interrupted, so that their floors hold traces of it."""
+        """Whether most rounds were interrupted, so that their floors are affected."""
         return 2 * self.interrupted > self.rounds
 
     def with_look(self, other: Estimate) -> Estimate:
-        """Take a second look at the same code together with this one."""
+        """Combine this look with a second one at the same code."""
         return Estimate(
             robust=min(self.robust, other.robust),
             iqr=min(self.iqr, other.iqr),
@@ -78,7 +78,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What all runs of one side come to together."""
+    """All runs of one side together."""
 
     robust: float
     iqr: float
@@ -88,12 +88,12 @@ class Side:
     level: float | None
     """Median of its runs' lowest anchors."""
     disturbed: bool
-    """Whether most of its runs were interrupted in most rounds."""
+    """Whether most rounds were interrupted in most of its runs."""
     tick: float
     starts: int
-    """Most process starts of a run."""
+    """Largest number of process starts of a run."""
     judgeable: bool
-    """Whether there are values enough to judge by."""
+    """Whether there are enough values for a verdict."""
 
 
 def estimate(
@@ -102,13 +102,13 @@ def estimate(
     """Estimate one run.
 
     Args:
-        measurement: With raw samples.
-        rounds: Take only the first so many rounds; None: all.
+        measurement: The metric with its raw samples.
+        rounds: Use only this many rounds from the beginning; None: all.
         iqr: Which IQR is the run's own.
-        anchor: Whether the anchor may be used; it is not where a round lacks it.
+        anchor: Whether to use the anchor, if every round has one.
 
     Raises:
-        NotSamples: A sample is NaN, infinite, absurd, or (of a time) not above zero; or there are none.
+        NotSamples: A sample is NaN, infinite, implausible, or (for a time) not above zero; or there are none.
     """
     return _estimate(measurement, measurement, rounds=rounds, iqr=iqr, anchor=anchor)
 
@@ -116,7 +116,7 @@ def estimate(
 def estimate_confirmation(
     measurement: Measurement, *, iqr: Iqr = "undisturbed", anchor: bool = True
 ) -> Estimate | None:
-    """Estimate the second look; None where there is none.
+    """Estimate the second look; return None if there is none.
 
     Raises:
         NotSamples: As `estimate`.
@@ -140,9 +140,9 @@ def _of_rounds(
 ) -> Estimate:
     rows = (source.samples_ns or source.samples or ())[:rounds]
     if not rows or not all(rows):
-        raise NotSamples("it holds no samples")
+        raise NotSamples("it contains no samples")
     if not _within(rows, SHORTEST_NS, LONGEST_NS):
-        raise NotSamples("it holds a sample that is NaN, infinite, zero or negative, or that nothing takes")
+        raise NotSamples("it contains a sample that is NaN, infinite, zero, negative or implausible")
     centres, spread, interrupted = _round_estimates(measurement, source, rows, iqr)
     process = source.process[: len(rows)]
     anchors = _anchors(source, len(rows)) if anchor else ()
@@ -163,7 +163,7 @@ def _of_rounds(
 def _round_estimates(
     measurement: Measurement, source: Measurement | Confirmation, rows: Sequence[Sequence[float]], iqr: Iqr
 ) -> tuple[Sequence[float], float, int]:
-    """Estimate rounds by their undisturbed part, or by all iterations: their centres, the IQR, the interrupted ones."""
+    """Estimate rounds by their undisturbed part or by all iterations: centres, IQR, and which were interrupted."""
     if iqr == "undisturbed":
         ran_ns = source.ran_ns if len(source.ran_ns) >= len(rows) else ()
         found = undisturbed(rows, ran_ns, measurement.inner_loops or 1)
@@ -177,9 +177,9 @@ def _of_few(source: Measurement | Confirmation) -> Estimate:
     timed = source.samples_ns is not None
     rows = [row for row in (source.samples_ns or source.samples or ()) if row]
     if not rows:
-        raise NotSamples("it holds no values")
+        raise NotSamples("it contains no values")
     if not (_within(rows, SHORTEST_NS, LONGEST_NS) if timed else _within(rows, -LARGEST_VALUE, LARGEST_VALUE)):
-        raise NotSamples("it holds a value that is NaN, infinite or absurd, or a time that is zero or negative")
+        raise NotSamples("it contains a value that is NaN, infinite or implausible, or a time that is zero or negative")
     robust, spread = centre_of_few(rows)
     return Estimate(
         robust=robust,
@@ -195,17 +195,18 @@ def _of_few(source: Measurement | Confirmation) -> Estimate:
 
 
 def history(estimates: Sequence[Estimate], *, higher: bool = False, starts: int | None = None) -> Side:
-    """Combine the runs of a baseline: one, two, or more of them.
+    """Combine the runs of a baseline.
 
-    One run stands for itself. Of two the better centre counts, their difference is the spread. From three
-    the median counts; the spread is their range, and from five 1.5 times their IQR. What the anchor explains
-    of the spread (slow days of the machine) is left out. The spread widens the IQR. Floors of all runs stay.
+    A single run is used as it is. With two runs, the better centre counts and their difference is the spread. With
+    three or more, the median counts; the spread is their range, or from five on 1.5 times their IQR. The part of the
+    spread that the anchor explains (slow days of the machine) is excluded. The spread widens the IQR. The floors of all
+    runs are kept.
 
     Args:
         estimates: One per run, not empty.
         higher: Whether higher is better.
-        starts: Process starts of the run that is compared: the best of a baseline's starts is taken as if it had
-            as many; None: as it is.
+        starts: Process starts of the compared run: the best of a baseline's starts is corrected to this number of
+            starts; None: not corrected.
     """
     count = len(estimates)
     anchored = all(one.anchors for one in estimates)
@@ -236,15 +237,15 @@ def history(estimates: Sequence[Estimate], *, higher: bool = False, starts: int 
 
 
 def _as_of(one: Estimate, calm: Sequence[float], starts: int | None) -> float:
-    """Give a run's centre as if it had had fewer process starts: the expected best of as many of its own.
+    """Return the centre that a run would have with fewer process starts: the expected best of that many of its own.
 
-    The best of twelve starts lies below the best of six though nothing changed. Only what the anchor does not
-    explain counts, and at most `MOST_LIFT`.
+    The best of twelve starts is lower than the best of six even if nothing changed. Only the part not explained by the
+    anchor counts, and at most `MOST_LIFT`.
 
     Args:
         one: The run.
-        calm: Logarithms of its floors without what the anchor explains; empty without an anchor.
-        starts: As many as it is to be taken for; None: all of its own.
+        calm: Logarithms of its floors without the part explained by the anchor; empty without an anchor.
+        starts: The number of starts; None: all of its own.
     """
     if not one.iterations or starts is None or starts >= len(one.floors):
         return one.robust
@@ -255,21 +256,21 @@ def _as_of(one: Estimate, calm: Sequence[float], starts: int | None) -> float:
 
 
 def _expected_least(values: Sequence[float], count: int) -> float:
-    """Give the mean, over all choices of `count` values, of the least of them."""
+    """Return the mean, over all choices of `count` values, of their minimum."""
     ranked = sorted(values)
     ways = math.comb(len(ranked), count)
     return math.fsum(value * math.comb(len(ranked) - 1 - place, count - 1) / ways for place, value in enumerate(ranked))
 
 
 def _spread(centres: Sequence[float]) -> float:
-    """Measure how far the centres of saved runs lie apart: 1.5 times their IQR from five on, else their range."""
+    """Return the spread of the centres of saved runs: 1.5 times their IQR from five on, else their range."""
     if len(centres) >= ENOUGH_FOR_IQR:
         return IQR_TO_SPREAD * stats.iqr(centres)
     return max(centres) - min(centres)
 
 
 def _judgeable(estimates: Sequence[Estimate]) -> bool:
-    """Tell whether there are rounds, or values, enough on this side."""
+    """Return whether this side has enough rounds or values for a verdict."""
     if not estimates[0].iterations:
         return sum(one.rounds for one in estimates) >= FEWEST_VALUES
     return all(
@@ -279,7 +280,7 @@ def _judgeable(estimates: Sequence[Estimate]) -> bool:
 
 
 def _lowest(values: Sequence[float], process: Sequence[int]) -> tuple[int, ...]:
-    """Find where the lowest value of each process start stands."""
+    """Return the index of the lowest value of each process start."""
     places: dict[int, int] = {}
     for place, (start, value) in enumerate(zip(process, values, strict=False)):
         if start not in places or value < values[places[start]]:
@@ -288,7 +289,7 @@ def _lowest(values: Sequence[float], process: Sequence[int]) -> tuple[int, ...]:
 
 
 def _starts(source: Measurement | Confirmation) -> tuple[float, ...]:
-    """Give the median of the values of each process start."""
+    """Return the median of the values of each process start."""
     values: dict[int, list[float]] = {}
     rows = source.samples_ns if source.samples_ns is not None else source.samples or ()
     for start, row in zip(source.process, rows, strict=False):
@@ -297,7 +298,7 @@ def _starts(source: Measurement | Confirmation) -> tuple[float, ...]:
 
 
 def anchored_throughout(measurement: Measurement) -> bool:
-    """Tell whether every round has its anchor, those of the confirmation too."""
+    """Return whether every round has its anchor, including those of the confirmation."""
     looked = measurement.confirmation
     looks: list[Measurement | Confirmation] = [measurement]
     if looked is not None and looked.samples_ns:
@@ -306,7 +307,7 @@ def anchored_throughout(measurement: Measurement) -> bool:
 
 
 def _anchors(source: Measurement | Confirmation, count: int) -> Sequence[float]:
-    """Give the anchor of each round; none at all where a round lacks it."""
+    """Return the anchor of each round; empty if any round lacks it."""
     anchors = source.anchor_ns[:count]
     if len(anchors) < count:
         return ()
@@ -315,18 +316,18 @@ def _anchors(source: Measurement | Confirmation, count: int) -> Sequence[float]:
 
 
 def _within(rows: Sequence[Sequence[float]], lowest: float, highest: float) -> bool:
-    """Tell whether all values are finite and lie within bounds; no row is empty."""
+    """Return whether all values are finite and within bounds; no row is empty."""
     return math.isfinite(sum(map(sum, rows))) and lowest <= min(map(min, rows)) and max(map(max, rows)) <= highest
 
 
 def _tick(measurement: Measurement, *, longest_ns: float) -> float:
-    """Give the clock's step in ns: as stored (it holds the smallest step between samples), else from the samples.
+    """Return the clock's step in ns: the stored one (the smallest step between samples), else from the samples.
 
     Raises:
-        NotSamples: It is longer than the longest sample, or negative: no clock moves so.
+        NotSamples: It is longer than the longest sample, or negative, which no clock can be.
     """
     if measurement.tick_ns is not None:
         if not 0 <= measurement.tick_ns <= longest_ns:
-            raise NotSamples(f"its clock moves by {measurement.tick_ns:g} ns, more than it timed")
+            raise NotSamples(f"its clock has a step of {measurement.tick_ns:g} ns, longer than every sample")
         return measurement.tick_ns
     return stats.smallest_step(value for row in measurement.samples_ns or () for value in row) or 0.0

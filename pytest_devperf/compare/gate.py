@@ -1,4 +1,4 @@
-"""Whether two measurements of a case may be compared at all."""
+"""Decide whether two measurements of a case are comparable."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from pytest_devperf.sensor.context import CpuSet, RunContext
 KHZ_PER_MHZ = 1000
 
 QUOTA_SLACK = 0.01
-"""Relative difference of two containers' quotas that is none: they are written as whole microseconds of a period."""
+"""Relative difference of two containers' quotas that is ignored: they are stored in whole microseconds of a period."""
 
 CAP_SLACK = 0.01
-"""Relative difference of two frequency caps that is none: tables of the same chip round differently."""
+"""Relative difference of two frequency caps that is ignored: tables for the same chip are rounded differently."""
 
 UNIT_SHOWN = 6
-"""Digits of a unit's hash that a message shows: enough to tell the phones of one desk apart."""
+"""Digits of a unit's hash that a message shows: enough to distinguish the phones on a desk."""
 
 SOFTWARE = {"os": "os-changed", "python": "runtime-changed", "sdk": "runtime-changed", "driver": "runtime-changed"}
-"""Facts of `RunContext.env` that are told where they differ, and the caution of each."""
+"""Facts of `RunContext.env` whose differences are reported, and the caution for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """What stands between a record and its baseline."""
+    """The comparability of a record and its baseline."""
 
     runs: tuple[BaselineRun, ...] = ()
-    """The runs that serve, newest first."""
+    """The usable runs, newest first."""
     refusal: str | None = None
-    """Why nothing is compared."""
+    """Why the case is not comparable."""
     cautions: Mapping[str, str] = field(default_factory=dict)
-    """What only the comparison sees: slug -> words."""
+    """Cautions that follow from both sides: slug -> cause."""
     notes: tuple[str, ...] = ()
-    """What is told beside."""
+    """Further differences to report."""
 
 
 def serving(baseline: Baseline, policy: Policy) -> tuple[tuple[BaselineRun, ...], tuple[str, ...]]:
-    """Choose the runs of a baseline that can serve, whatever is compared with them.
+    """Choose the usable runs of a baseline, independent of the run to compare.
 
-    The newest run without a refusing caution of its own leads; older ones serve where they may be compared
-    with it. Where every run carries such a caution the newest leads all the same, and the gate refuses.
+    The newest run without a refusing caution is the reference; older ones are used if they are comparable with it. If
+    every run has such a caution, the newest is the reference, and the gate refuses the comparison.
 
     Returns:
         The runs, newest first, and a sentence for each that was left out.
@@ -69,10 +69,10 @@ def serving(baseline: Baseline, policy: Policy) -> tuple[tuple[BaselineRun, ...]
 
 
 def check(record: Record, baseline: Baseline, policy: Policy) -> Gate:
-    """Decide whether a record may be compared with its baseline.
+    """Decide whether a record is comparable with its baseline.
 
-    Another device, workload, pin state or other iterations are never compared. A refusing caution of either
-    side, or between both, refuses unless it is accepted.
+    Another device, workload, pin state or number of iterations is never comparable. A refusing caution of either side,
+    or of both together, refuses unless it is accepted.
     """
     if not baseline.same_device:
         device = baseline.device
@@ -100,7 +100,7 @@ def check(record: Record, baseline: Baseline, policy: Policy) -> Gate:
 
 
 def unlike(record: Record, before: Record) -> str | None:
-    """Tell what makes two records of a case different work, which nobody can accept away; None where nothing does."""
+    """Return what makes two records of a case different work, which no option accepts; None if nothing does."""
     if record.workload.fingerprint != before.workload.fingerprint:
         return f"the workload differs ({_workload_difference(record, before)})"
     pinned, pinned_before = record.run_context.clock_state.pinned, before.run_context.clock_state.pinned
@@ -119,9 +119,9 @@ def unlike(record: Record, before: Record) -> str | None:
 
 
 def unlike_cpus(record: Record, before: Record) -> str | None:
-    """Tell what makes the CPUs of two records different; None if they are alike or one side does not say.
+    """Return the difference between the CPUs of two records; None if they are alike or not known on one side.
 
-    CPUs of other numbers are alike if they are of the same layout, unless the user named them.
+    CPUs with other numbers are alike if they have the same layout, unless the user selected them.
     """
     now, then = record.run_context.cpu_set, before.run_context.cpu_set
     if now is None or then is None:
@@ -142,7 +142,7 @@ def _cpus(mine: CpuSet, other: CpuSet) -> str:
 
 
 def unlike_metric(measurement: Measurement, before: Measurement) -> str | None:
-    """Tell what makes two measurements of a metric different work; None where nothing does."""
+    """Return what makes two measurements of a metric different work; None if nothing does."""
     if (measurement.unit, measurement.better) != (before.unit, before.better):
         return (
             f"it was {before.unit or 'a bare number'}, {before.better} is better, in the baseline, and is "
@@ -160,7 +160,7 @@ def unlike_metric(measurement: Measurement, before: Measurement) -> str | None:
 
 
 def between(record: Record, before: Record, policy: Policy) -> Iterator[tuple[str, str]]:
-    """Name the cautions that only both records together show, refusing ones and told ones."""
+    """Return the cautions that follow from both records together."""
     now, then = record.run_context, before.run_context
     yield from _clocks(now, then)
     if now.power_state is not None and then.power_state is not None and now.power_state != then.power_state:
@@ -176,14 +176,14 @@ def between(record: Record, before: Record, policy: Policy) -> Iterator[tuple[st
 
 
 def _other_unit(then: str | None, now: str | None) -> dict[str, str]:
-    """Tell apart two units that count as one device (`--devperf-identity=model`)."""
+    """Distinguish two units that count as one device (`--devperf-identity=model`)."""
     if then is None or now is None or then == now:
         return {}
     return {"other-unit": f"unit {then[:UNIT_SHOWN]} in the baseline, {now[:UNIT_SHOWN]} now"}
 
 
 def _clocks(now: RunContext, then: RunContext) -> Iterator[tuple[str, str]]:
-    """Compare frequency caps: a lower one on either side makes another machine."""
+    """Compare frequency caps: a lower one on either side is another machine."""
     caps, caps_before = now.clock_state.max_khz, then.clock_state.max_khz
     for policy in sorted(caps.keys() & caps_before.keys(), key=lambda name: (len(name), name)):  # policy2, policy10
         here, there = caps[policy], caps_before[policy]
@@ -200,7 +200,7 @@ def _software(record: Record, before: Record) -> Iterator[tuple[str, str]]:
     if here is not None and there is not None and here != there:
         if env.get("asked_ep") == env_before.get("asked_ep"):
             yield "provider-fell-back", f"{there} in the baseline, {here} now"
-        else:  # another provider was asked for: that is the change under test
+        else:  # another provider was requested: that is the change under test
             changed.setdefault("runtime-changed", []).append(f"ep {there} -> {here}")
     for fact, slug in SOFTWARE.items():
         here, there = env.get(fact), env_before.get(fact)
@@ -214,7 +214,7 @@ def _software(record: Record, before: Record) -> Iterator[tuple[str, str]]:
 
 
 def _readings(now: RunContext, then: RunContext) -> Iterator[tuple[str, object, object]]:
-    """Pair the readings that a comparison rests on."""
+    """Return the readings that a comparison depends on, in pairs."""
     yield "start temperature", now.temp_start_c, then.temp_start_c
     yield "throttling", now.throttled, then.throttled
     yield "power state", now.power_state, then.power_state
@@ -224,7 +224,7 @@ def _readings(now: RunContext, then: RunContext) -> Iterator[tuple[str, object, 
 
 
 def _unlike(record: Record, lead: Record, kind: str, policy: Policy) -> str | None:
-    """Tell why an older run does not serve beside the leading one."""
+    """Return why an older run cannot be used together with the reference; None if it can."""
     reason = unlike(record, lead)
     if reason is not None:
         return reason
@@ -237,7 +237,7 @@ def _refused(slugs: Mapping[str, str] | tuple[str, ...], kind: str, policy: Poli
 
 
 def _workload_difference(record: Record, before: Record) -> str:
-    """Say which part of the workload differs, as far as its facts tell."""
+    """Return which part of the workload differs, as far as its facts show."""
     if record.workload.kind != before.workload.kind:
         return f"{before.workload.kind} -> {record.workload.kind}"
     for word, now, then in (
@@ -255,14 +255,14 @@ def _iterations(measurement: Measurement) -> int | None:
 
 
 def _remedy(slugs: Sequence[str]) -> str:
-    """Say what mends refusing cautions, and how they are accepted."""
+    """Return the remedy for refusing cautions, and the option to accept them."""
     remedy = dict.fromkeys(CAUTIONS[slug].remedy for slug in slugs if CAUTIONS[slug].remedy)
     accept = f"accept it with --devperf-accept={','.join(dict.fromkeys(slugs))}"
     return "; ".join((*remedy, accept))
 
 
-def _pin_remedy(record: Record, pinned_before: bool) -> str:  # noqa: FBT001 - the one thing that decides
-    """Say how clocks are brought to the state they had."""
+def _pin_remedy(record: Record, pinned_before: bool) -> str:  # noqa: FBT001 - the state decides
+    """Return how to restore the pin state of the baseline."""
     if not pinned_before:
         return "measure with --devperf-pin-clocks=off, or save a new baseline"
     if "throttled" in record.cautions:
@@ -270,5 +270,5 @@ def _pin_remedy(record: Record, pinned_before: bool) -> str:  # noqa: FBT001 - t
     return "measure with --devperf-pin-clocks=on, or save a new baseline"
 
 
-def _pinned(state: bool) -> str:  # noqa: FBT001 - the one thing it puts into words
+def _pinned(state: bool) -> str:  # noqa: FBT001 - the state to format
     return "pinned" if state else "not pinned"

@@ -1,4 +1,4 @@
-"""Which saved runs a case is compared with."""
+"""Find the saved runs that form the baseline of a case."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from pytest_devperf.record.record import Commit, DeviceRecord, Record, Run
 
 NEWEST = 5
-"""Runs of a generation that are used: with five, false alarms are at most 0.2 %, and more runs are older ones."""
+"""Most runs of a generation that are used: with five, false alarms are at most 0.2 %, and further runs are older."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineRun:
-    """One saved run's part in a baseline."""
+    """A saved run as part of a baseline."""
 
     run_id: str
     taken_at: str
@@ -22,35 +22,35 @@ class BaselineRun:
     settings: Mapping[str, Any]
     record: Record
     unit: str | None = None
-    """Hash of the unit it was measured on; None: not known."""
+    """Hash of the unit that it was measured on; None: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What a case is compared with: its newest passed records of one generation of a label, newest first."""
+    """The newest passed records of a case in one generation of a label, newest first."""
 
     case_id: str
     device: DeviceRecord
     same_device: bool
-    """Whether it is the device that is measured now; with another there is never a delta."""
+    """Whether it is from the device that is measured now; values of another device are never compared."""
     runs: tuple[BaselineRun, ...]
     unit: str | None = None
     """Hash of the unit that is measured now; None: not known."""
     label: str | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """Runs that do not serve, with the reason."""
+    """Runs that are not used, with the reason."""
 
 
 def gather(runs: Sequence[Run], case_id: str, fingerprint: str) -> Baseline | None:
     """Find the baseline of one case.
 
     Args:
-        runs: Of one label, or of a file; in any order.
+        runs: Runs of one label, or of a file, in any order.
         case_id: The case.
-        fingerprint: Of the device that is measured now.
+        fingerprint: Fingerprint of the device that is measured now.
 
     Returns:
-        None where no run of the newest generation holds the case as a passed one.
+        None if no run of the newest generation contains the case as passed.
     """
     return index(runs, fingerprint, only=case_id).get(case_id)
 
@@ -60,14 +60,14 @@ def index(
 ) -> Mapping[str, Baseline]:
     """Find the baselines of all cases in one pass over the runs.
 
-    Runs of the device count; where there are none, those of the others do, and the baseline says that it is
-    another device. Of the newest generation, each case has its newest `NEWEST` runs that hold it as passed.
+    Runs of the device are used; if there are none, those of other devices, and the baseline is marked accordingly. A
+    case gets its newest `NEWEST` runs of the newest generation that contain it as passed.
 
     Args:
-        runs: Of one label, or of a file; in any order.
-        fingerprint: Of the device that is measured now.
+        runs: Runs of one label, or of a file, in any order.
+        fingerprint: Fingerprint of the device that is measured now.
         unit: Hash of the unit that is measured now.
-        only: A single case.
+        only: Restrict to a single case.
 
     Returns:
         Case id -> baseline.
@@ -105,10 +105,10 @@ def index(
 
 
 def newest_generation(runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Choose the runs of the newest generation of one device, newest first.
+    """Return the runs of the newest generation of one device, newest first.
 
-    A run without a generation (a file's) is one of its own. Where runs of several devices or labels are
-    given, the newest run's count.
+    A run without a generation (from a file) forms its own generation. If the runs are of several devices or labels,
+    those of the newest run's device and label are returned.
     """
     ordered = sorted(runs, key=_generation, reverse=True)
     if not ordered:

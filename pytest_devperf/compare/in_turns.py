@@ -1,8 +1,8 @@
-"""Old and new code in turns on one machine: the comparison that needs no saved run.
+"""Compare old and new code measured in turns on one machine, without a saved run.
 
-Rounds of both alternate within a pair of process starts, so that what drifts touches both alike. Neither confirmation,
-anchor nor early pass apply. The comparison is sequential: it looks after few pairs, and takes more of them until a
-change is proven or refuted.
+Rounds of both alternate within a pair of process starts, so that drift affects both alike. There is no confirmation,
+anchor or early pass. The comparison is sequential: it looks at the result after a few pairs, and measures more pairs
+until the change is proven or refuted.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.record.record import Change, Measurement, Verdict
 
 LOOKS: Mapping[int, float] = {3: 0, 4: 0.04, 6: 0.08, 9: 0.10, 12: 0.16, 16: 0.20, 20: 0.20, 24: 0.20}
-"""Pairs after which a case is looked at, and the part of its chance of a false alarm that each look may spend.
+"""Numbers of pairs after which a case is judged, and the share of its chance of a false alarm that each look may use.
 
-Nothing is called slower after three pairs: where layouts come in a few modes, three equal unlucky pairs in a row have
-no spread at all.
+Nothing is reported as slower after three pairs: if layouts have a few modes, three equally unlucky pairs in a row
+have no spread at all.
 """
 
 MANY_LOOKS: Mapping[int, float] = {
@@ -41,75 +41,75 @@ MANY_LOOKS: Mapping[int, float] = {
     30: 0.12,
     36: 0.12,
 }
-"""The same where more than `MANY` metrics are judged together: each must be clearer, which takes more pairs."""
+"""The same if more than `MANY` metrics are judged together: each must be clearer, which takes more pairs."""
 
 MANY = 8
 
 USUAL_PAIRS = 9
-"""Pairs for which the budget has to have room with the planned iterations, and that are taken where nothing can be
-looked at in between (`devperf.paired`): unchanged code needs no more."""
+"""Pairs that must fit into the budget with the planned iterations, and the number of pairs if no look is possible in
+between (`devperf.paired`): unchanged code needs no more."""
 
 ALONE = 0.005
-"""Chance of a false alarm that one metric may have over all its looks, if it is judged alone."""
+"""Chance of a false alarm of a single metric over all its looks, if it is judged alone."""
 
 TOGETHER = 0.04
-"""The same of all metrics that are judged together."""
+"""Chance of any false alarm of all metrics that are judged together."""
 
 TESTS = 2
-"""Tests that share the level of a look."""
+"""Number of tests that share the level of a look."""
 
 PASS_CHANCE = 0.05
-"""Chance that a change beyond what is tolerated is called within noise at a look: 95 % confidence ends a case."""
+"""Chance that a change beyond the tolerance is reported as within noise at a look: 95 % confidence ends a case."""
 
 MOST_TOLERATED = 0.03
-"""Change beyond which no case ends early for being within a wide IQR: more pairs may narrow it."""
+"""Tolerated change beyond which no case ends early because of a wide IQR: more pairs may narrow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPairs:
-    """What became of one metric."""
+    """The result of one metric."""
 
     change: Change
     pairs: int
-    """Pairs so far."""
+    """Number of pairs so far."""
     next_look: int | None = None
-    """Pairs after which it is to be looked at again, since nothing is decided yet; None: the verdict is final."""
+    """Number of pairs after which to look again, since nothing is decided yet; None: the verdict is final."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the pairs so far say."""
+    """Estimates from the pairs so far."""
 
     shift: float
     """Logarithm of new over old: the Hodges-Lehmann estimate."""
     error: float
     """Standard error of the trimmed mean."""
     freedom: int
-    """Its degrees of freedom; 0 of so few pairs that nothing is known of their spread."""
+    """Its degrees of freedom; 0 if there are too few pairs to estimate a spread."""
     slower: float
-    """Chance of differences so clearly above zero if nothing had changed: the lesser of both tests', times two."""
+    """Probability of such differences above zero if nothing had changed: twice the lower p-value of both tests."""
     faster: float
     """The same below zero."""
 
     def surely_below(self, bound: float) -> bool:
-        """Tell whether the change is below a bound with the confidence that ends a case."""
+        """Return whether the change is below a bound with the confidence that ends a case."""
         if self.freedom < 1:
             return False
         return self.shift + stats.student_critical(PASS_CHANCE, self.freedom) * self.error < math.log1p(bound)
 
     def least(self, level: float) -> float:
-        """Estimate the smallest change that the t-test proves with so many pairs, as a fraction."""
+        """Estimate the smallest change that the t-test proves with this many pairs, as a fraction."""
         if self.freedom < 1 or level <= 0:
             return math.inf
         return stats.as_fraction(stats.student_critical(level / TESTS, self.freedom) * self.error)
 
 
 def looks_of(metrics: int, most: int | None = None) -> dict[int, float]:
-    """Choose after how many pairs a case is looked at, and what each look may spend.
+    """Return the numbers of pairs after which to judge a case, and the share of each look.
 
     Args:
-        metrics: Metrics that are judged together.
-        most: Pairs at most, as the user or the budget has it: the last look spends what is left.
+        metrics: Number of metrics judged together.
+        most: Maximum number of pairs, given by the user or the budget: the last look uses the remaining share.
     """
     looks = LOOKS if metrics <= MANY else MANY_LOOKS
     if most is None or most >= max(looks):
@@ -119,22 +119,22 @@ def looks_of(metrics: int, most: int | None = None) -> dict[int, float]:
 
 
 def level_of(metrics: int) -> float:
-    """Give the chance of a false alarm that one of so many metrics may have over all looks."""
+    """Return the chance of a false alarm over all looks for one of this many metrics."""
     return min(ALONE, TOGETHER / max(metrics, 1))
 
 
 def judge_pairs(old: Measurement, new: Measurement, policy: Policy, *, most: int | None = None) -> JudgedPairs:
-    """Judge a metric by the pairs so far, and say when to look again.
+    """Judge a metric by the pairs so far, and decide when to look again.
 
-    Regressed if the Hodges-Lehmann estimate of the differences exceeds the threshold, and a trimmed t-test or the exact
-    signed-rank test finds them above zero at half the level of this look. Within noise if the change is below the
-    threshold with 95 % confidence. Pairs on cores of different kinds are set aside.
+    A metric regressed if the Hodges-Lehmann estimate of the differences exceeds the threshold, and a trimmed t-test or
+    the exact signed-rank test finds them above zero at half the level of this look. It is within noise if the change is
+    below the threshold with 95 % confidence. Pairs on different kinds of cores are excluded.
 
     Args:
-        old: Rounds of the old code, in the order they were taken; a process start is its side of a pair.
+        old: Rounds of the old code, in order; a process start is its side of a pair.
         new: Rounds of the new code.
-        policy: Its tolerances, and how many metrics are judged together.
-        most: Pairs at most; None: as many as the rule would take.
+        policy: Its tolerances, and the number of metrics judged together.
+        most: Maximum number of pairs; None: the rule's own maximum.
     """
     try:
         pairs = pairs_of(old, new, policy)
@@ -164,12 +164,12 @@ def judge_pairs(old: Measurement, new: Measurement, policy: Policy, *, most: int
 
 
 def _decided(seen: _Seen, bound: float, *, level: float, alpha: float) -> Verdict | None:
-    """Apply the rule at one look; None: nothing is proven yet."""
+    """Apply the rule at one look; return None if nothing is proven yet."""
     if math.expm1(seen.shift) > bound and seen.slower < level:
         return "regressed"
     if not seen.surely_below(min(bound, MOST_TOLERATED)):
         return None
-    # No pairs are spent on code that became faster: what is proven by now is said.
+    # No further pairs are measured for code that became faster: the current result is reported.
     return "improved" if -math.expm1(seen.shift) > bound and seen.faster < alpha else "within_noise"
 
 
@@ -188,7 +188,7 @@ def _seen(pairs: Pairs) -> _Seen:
 
 
 def _change(new: Measurement, pairs: Pairs, seen: _Seen, bound: Bound, verdict: Verdict) -> Change:
-    """Put numbers to it: the baseline is the old code's best rounds, the delta the estimated shift."""
+    """Return the numbers of the change: the baseline is the old code's best rounds, the delta the estimated shift."""
     scale, shift = pairs.old / NS_PER_MS, math.expm1(seen.shift)
     return Change(
         metric=new.name,
@@ -210,7 +210,7 @@ def _change(new: Measurement, pairs: Pairs, seen: _Seen, bound: Bound, verdict: 
 
 
 def _set_aside(pairs: Pairs) -> str | None:
-    """Say how much was set aside; None where nothing was."""
+    """Describe how many pairs were excluded; None if none were."""
     count = len(pairs.all) - len(pairs.kept)
     if not count:
         return None

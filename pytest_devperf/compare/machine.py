@@ -1,9 +1,9 @@
-"""What the anchor kernel says of the machine, and how strongly a workload feels it.
+"""Estimate from the anchor kernel how fast the machine was, and how sensitive a workload is to it.
 
-A machine that is slower by its anchor makes a workload slower by a power of that: from the square root (memory that
-waits for memory) to the power of one and a half (caches that a neighbour takes). Which power it is can be read off the
-runs themselves, if the machine changed while they were measured: from how floors of process starts follow their
-anchors. Where it did not change the power is taken for one, and not known well.
+If the anchor shows that a machine is slower, a workload slows down by a power of that: from the square root (a workload
+that waits for memory) to the power of 1.5 (caches shared with a neighbour). If the machine changed during the runs,
+the power can be estimated from the relation between floors of process starts and their anchors. Otherwise it is assumed
+to be one, with a large uncertainty.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 PRIOR_ERROR = 0.25
-"""Standard deviation of the exponent before anything is seen: two of them span 0.5 to 1.5."""
+"""Standard deviation of the exponent before any observation: two of them span 0.5 to 1.5."""
 
 LEAST, MOST = 0.5, 1.6
-"""Exponents that a workload can have; what the runs show beyond them is noise of the anchor."""
+"""Plausible exponents of a workload; estimates outside are due to noise of the anchor."""
 
 FEWEST = 4
-"""Degrees of freedom of a slope that says anything."""
+"""Fewest degrees of freedom for a meaningful slope."""
 
 LEAST_VARIANCE = 1e-8
-"""Least squared error of a floor's logarithm: a hundredth of a percent, below which clocks do not agree either."""
+"""Smallest squared error of a floor's logarithm: a hundredth of a percent, the precision of clocks."""
 
 Points = tuple[Sequence[float], Sequence[float]]
 """Floors of process starts, and the anchors of their rounds."""
@@ -30,7 +30,7 @@ Points = tuple[Sequence[float], Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Exponent:
-    """The power of the machine's slowness by which a workload becomes slower."""
+    """The power of the machine's slowdown by which a workload slows down."""
 
     value: float = 1.0
     error: float = PRIOR_ERROR
@@ -38,18 +38,18 @@ class Exponent:
 
 
 def exponent(*sides: Points) -> Exponent:
-    """Read off how strongly a workload feels the machine.
+    """Estimate how sensitive a workload is to the machine.
 
-    The slope of floors over anchors, both as logarithms and around each side's own means, is weighed with what is
-    known beforehand.
+    The slope of floors over anchors, both as logarithms and relative to each side's means, is combined with the prior
+    distribution.
 
     Args:
-        sides: Floors and anchors of each version of the code; within a side the code is the same.
+        sides: Floors and anchors of each version of the code; the code is the same within a side.
     """
     across = along = whole = 0.0
     freedom = 0
     for floors, anchors in sides:
-        if len(floors) >= 3:  # noqa: PLR2004 - around their mean two points always lie on a line
+        if len(floors) >= 3:  # noqa: PLR2004 - two points always lie on a line
             xs, ys = _around_mean(floors), _around_mean(anchors)
             across += math.fsum(x * y for x, y in zip(xs, ys, strict=True))
             along += math.fsum(y * y for y in ys)
@@ -66,12 +66,12 @@ def exponent(*sides: Points) -> Exponent:
 
 
 def without(floors: Sequence[float], anchors: Sequence[float], power: float) -> list[float]:
-    """Take off what the machine explains: logarithms of floors on a machine whose anchor takes one nanosecond.
+    """Remove the machine's part: return logarithms of floors, scaled to an anchor of one nanosecond.
 
     Args:
-        floors: Of process starts.
-        anchors: Of the rounds they come from.
-        power: How strongly the workload feels the machine.
+        floors: Floors of process starts.
+        anchors: Anchors of their rounds.
+        power: The sensitivity of the workload to the machine.
     """
     return [math.log(floor) - power * math.log(anchor) for floor, anchor in zip(floors, anchors, strict=True)]
 

@@ -1,4 +1,4 @@
-"""What unchanged code comes to when it is measured again and again."""
+"""Estimate the noise of unchanged code from repeated measurements."""
 
 from __future__ import annotations
 
@@ -17,56 +17,57 @@ from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.record.record import Confirmation, Measurement, Record
 
 STEP_PCT = 0.5
-"""Recommended tolerances are whole steps: more digits than a spread of a few repetitions has would pretend."""
+"""Recommended tolerances are multiples of this: a spread of a few repetitions is not more precise."""
 
 NEIGHBOURS = 4
-"""Repetitions before and after each one that it is compared with. Up to five repetitions are all compared with one
-another; of more, those far apart in time say less of the noise between two runs, and the work stays in proportion.
+"""Number of repetitions before and after each one with which it is compared. Up to five repetitions are all compared
+with each other. With more, those far apart in time say less about the noise between two runs, and the work stays
+linear.
 """
 
 FEWEST = 2
-"""Repetitions of which one can be compared with another."""
+"""Fewest repetitions for a comparison."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """How far one metric of unchanged code strays."""
+    """The noise of one metric of unchanged code."""
 
     metric: str
     unit: str
     repetitions: int
     centre: float
-    """Median of the repetitions' headline values, in `unit`."""
+    """Median of the repetitions' values, in `unit`."""
     starts_pct: float | None
-    """How far process starts stray within a repetition: standard deviation of their best rounds, in percent.
+    """Difference between process starts within a repetition: standard deviation of their best rounds, in percent.
 
-    None where no repetition has two of them.
+    None if no repetition has two of them.
     """
     runs_pct: float
-    """How far repetitions stray from one another: standard deviation of their headline values, in percent."""
+    """Difference between repetitions: standard deviation of their values, in percent."""
     spread_pct: float
-    """The repetitions' range, in percent of the centre."""
+    """Range of the repetitions, in percent of the centre."""
     comparisons: int
-    """Pairs of neighbouring repetitions that were compared, each once as the saved run and once as the new one."""
+    """Number of compared pairs of neighbouring repetitions, each once as the saved and once as the new run."""
     suspects: int
-    """Of these, how many were beyond the threshold."""
+    """Number of these beyond the threshold."""
     false_alarms: int
-    """Of these, how many would have failed a test; a third repetition served as the confirmation."""
+    """Number of these that would have failed a test, with a third repetition as the confirmation."""
     detectable_pct: float | None
-    """The smallest change that such comparisons find, the median over them."""
+    """The smallest change that such comparisons detect, the median over all of them."""
     tolerance_pct: float
-    """The least tolerance, in steps of half a percent, under which no repetition is a suspect."""
+    """The smallest tolerance, in steps of half a percent, with which no repetition is a suspect."""
 
 
 def noise(records: Sequence[Record], policy: Policy) -> tuple[Noise, ...]:
-    """Sum the repetitions of one case up, metric by metric.
+    """Summarise the repetitions of one case for each metric.
 
     Args:
-        records: Unchanged code, in the order they were taken; those that did not pass are left out.
-        policy: The rule that is tried on them.
+        records: Records of unchanged code, in order; those that did not pass are left out.
+        policy: The policy to evaluate.
 
     Returns:
-        One per metric that at least two repetitions hold.
+        One per metric that at least two repetitions contain.
     """
     passed = [record for record in records if record.outcome == "passed"]
     names = dict.fromkeys(each.name for record in passed for each in record.metrics if each.name not in TOLD_ONLY)
@@ -80,13 +81,13 @@ def noise(records: Sequence[Record], policy: Policy) -> tuple[Noise, ...]:
 
 
 def recommended(found: Mapping[str, Sequence[Noise]]) -> dict[str, float]:
-    """Choose one tolerance per metric that suits every case: the largest that one of them needs.
+    """Return one tolerance per metric that suits every case: the largest one required.
 
     Args:
-        found: What each case came to, by its id.
+        found: The noise of each case, by its id.
 
     Returns:
-        Percent by metric name, in the order in which metrics are met.
+        Percent by metric name, in the order of first occurrence.
     """
     chosen: dict[str, float] = {}
     for each in (one for several in found.values() for one in several):
@@ -127,7 +128,7 @@ def _pairs(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _next_in_time(count: int, before: int, now: int) -> int | None:
-    """Choose the repetition that confirms: the one next to `now`, the later one first; None if there are but two."""
+    """Return the repetition that confirms: the one next to `now`, preferably later; None if there are only two."""
     near = (now + 1, now - 1, now + 2, now - 2)
     return next((place for place in near if place != before and 0 <= place < count), None)
 
@@ -148,7 +149,7 @@ def _starts_pct(measurements: Sequence[Measurement]) -> float | None:
 
 
 def _judged(held: Sequence[tuple[Record, Measurement]], before: int, now: int, policy: Policy) -> Judged:
-    """Compare a repetition with another one; the next of the others confirms, if there is one."""
+    """Compare a repetition with another one; the nearest third one, if any, is the confirmation."""
     (before_record, saved), (record, measured) = held[before], held[now]
     identity = record.run_context.anchor
     same_anchor = identity is not None and before_record.run_context.anchor == identity
@@ -173,5 +174,5 @@ def _judged(held: Sequence[tuple[Record, Measurement]], before: int, now: int, p
     judged = judge(measured, [saved], alone, same_anchor=same_anchor, starts=record.processes)
     if judged.change.verdict != "regressed" or not policy.confirm:
         return judged
-    # What was not measured again is a suspect, not an alarm.
+    # Without a second measurement it is a suspect, not an alarm.
     return replace(judged, change=with_fields(judged.change, verdict="suspect", stopped_by="unconfirmed"))

@@ -1,4 +1,4 @@
-"""Pairs of process starts, one of the old code and one of the new, that took their rounds in turns."""
+"""Pairs of process starts of the old and the new code, whose rounds were measured in turns."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from pytest_devperf.measure.undisturbed import undisturbed
 from pytest_devperf.record.record import Measurement
 
 ROUNDS = 2
-"""Rounds of each code in a pair: the better of two is spared a burst that hits one of them."""
+"""Rounds of each code in a pair: the better of two avoids a burst of interference in one of them."""
 
 READY = 1
-"""Rounds of each code in a pair that are not kept: both get ready before the turns begin."""
+"""Rounds of each code in a pair that are discarded: both sides warm up before the turns begin."""
 
 READY_PART = 3
-"""Such a round has a third of the iterations: with whole ones verdicts are the same and cost a quarter more."""
+"""Such a round has a third of the iterations: with all of them, verdicts are the same and cost a quarter more."""
 
 STEADY = 0.005
 """Difference between the rounds of a pair below which one round of each code is enough: a quarter of the tolerance."""
 
 TURNS = ("ABBA", "BAAB")
-"""Order of the rounds of even and odd pairs, A the old code: a steady drift cancels within each pair."""
+"""Order of the rounds in even and odd pairs, A is the old code: a steady drift cancels within each pair."""
 
 CORES_APART = 1.25
-"""Beyond this ratio both sides of a pair ran on cores of different kinds: those are 1.3 to 4 times apart, and
-neither layout nor hash seed nor heat makes a quarter.
+"""Ratio beyond which both sides of a pair ran on different kinds of cores: these are 1.3 to 4 times apart, and neither
+layout nor hash seed nor heat makes up a quarter.
 """
 
 FEWEST_PAIRS = 3
-"""Pairs without which nothing is set aside, and nothing is judged: of two there is hardly a spread."""
+"""Fewest pairs for excluding any and for a verdict: two pairs have hardly a spread."""
 
 WIDTH_QUANTILE = 0.25
-"""Which of the rounds' widths is the run's own IQR: the calmer rounds say what the code itself scatters by."""
+"""Quantile of the rounds' widths that is the run's own IQR: the calmer rounds show the variation of the code itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One pair: centres of the rounds of both codes, in ns per call, the k-th taken next to the other's k-th."""
+    """One pair: centres of the rounds of both codes, in ns per call; rounds with equal indices are adjacent."""
 
     old: tuple[float, ...]
     new: tuple[float, ...]
@@ -54,7 +54,7 @@ class Pair:
 
     @property
     def unrest(self) -> float | None:
-        """How far the differences of its first two rounds lie apart; None of a pair with one round of each code."""
+        """Distance between the differences of its first two rounds; None for a pair with one round of each code."""
         if len(self.old) < ROUNDS or len(self.new) < ROUNDS:
             return None
         first, second = (math.log(self.new[place] / self.old[place]) for place in range(ROUNDS))
@@ -67,7 +67,7 @@ class Pairs:
 
     all: tuple[Pair, ...]
     iqr: float
-    """As a fraction: of the calmer rounds, or of how paired differences vary within a pair, whichever is less."""
+    """As a fraction: the IQR of the calmer rounds, or the variation of differences within a pair, whichever is less."""
     tick: float
     """Step of the coarser clock, as a fraction of the old code's time."""
     old: float
@@ -75,12 +75,12 @@ class Pairs:
 
     @property
     def kept(self) -> tuple[Pair, ...]:
-        """The pairs that are not set aside."""
+        """The pairs that are not excluded."""
         return alike(self.all)
 
 
 def turns(pair: int, rounds: int = ROUNDS) -> str:
-    """Give the order of the rounds of a pair of process starts; `A` is the old code, `B` the new.
+    """Return the order of the rounds in a pair of process starts; `A` is the old code, `B` the new.
 
     >>> turns(0), turns(1), turns(2, rounds=1)
     ('ABBA', 'BAAB', 'AB')
@@ -89,7 +89,7 @@ def turns(pair: int, rounds: int = ROUNDS) -> str:
 
 
 def ready_iterations(iterations: int) -> int:
-    """Choose the iterations of a round in which a side gets ready.
+    """Return the iterations of a round that only warms up a side.
 
     >>> ready_iterations(30), ready_iterations(5)
     (10, 2)
@@ -98,21 +98,21 @@ def ready_iterations(iterations: int) -> int:
 
 
 def rounds_of_next(pairs: Sequence[Pair]) -> int:
-    """Choose how many rounds of each code the next pair takes: one where pairs have been steady so far."""
+    """Return how many rounds of each code the next pair runs: one if the pairs have been steady so far."""
     unrests = _unrests(pairs)
     return 1 if unrests and math.sqrt(2) * stats.median(unrests) <= STEADY else ROUNDS
 
 
 def alike(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Leave out pairs whose sides landed on cores of different kinds.
+    """Exclude pairs whose sides ran on different kinds of cores.
 
-    What is left lies around the pair that differs least. So of two explanations of a large difference, slower
-    code in some pairs or a slower core, the one that fails no test is taken. Where even that pair differs by as
-    much as cores do, nothing tells the two apart and nothing is left out.
+    The remaining pairs are close to the one with the smallest difference. A large difference may be due to slower code
+    in some pairs or to a slower core; the rule assumes the explanation that fails no test. If even that pair differs by
+    as much as cores do, the two cannot be distinguished, and nothing is excluded.
 
     Returns:
-        The pairs that are left; all of them where less than `FEWEST_PAIRS` would be, or where every pair differs
-        by more than `CORES_APART`.
+        The remaining pairs; all of them if fewer than `FEWEST_PAIRS` would remain, or if every pair differs by more
+        than `CORES_APART`.
     """
     nearest = min((pair.difference for pair in pairs), key=abs, default=0.0)
     apart = math.log(CORES_APART)
@@ -121,15 +121,15 @@ def alike(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 
 def pairs_of(old: Measurement, new: Measurement, policy: Policy) -> Pairs:
-    """Lay out the pairs that both sides have.
+    """Build the pairs that both sides have.
 
     Args:
-        old: Rounds of the old code, in the order they were taken; a process start is its side of a pair.
+        old: Rounds of the old code, in order; a process start is its side of a pair.
         new: Rounds of the new code.
-        policy: Which IQR is the run's own.
+        policy: Determines which IQR is the run's own.
 
     Raises:
-        NotSamples: A side holds samples that are none.
+        NotSamples: A side contains invalid samples.
     """
     ticks = [estimate(side, iqr=policy.iqr, anchor=False).tick for side in (old, new)]
     centres, widths = zip(*(_rounds(side) for side in (old, new)), strict=True)
@@ -139,7 +139,7 @@ def pairs_of(old: Measurement, new: Measurement, policy: Policy) -> Pairs:
 
 
 def _rounds(side: Measurement) -> tuple[list[tuple[float, ...]], list[float]]:
-    """Give the centres of each process start's rounds, and the relative widths of all rounds."""
+    """Return the centres of each process start's rounds, and the relative widths of all rounds."""
     rows = side.samples_ns or ()
     ran_ns = side.ran_ns if len(side.ran_ns) >= len(rows) else ()
     found = undisturbed(rows, ran_ns, side.inner_loops or 1)
@@ -152,7 +152,7 @@ def _rounds(side: Measurement) -> tuple[list[tuple[float, ...]], list[float]]:
 
 
 def _iqr(pairs: Sequence[Pair], widths: Sequence[Sequence[float]]) -> float:
-    """Choose the run's own IQR: of iterations, or of paired differences, whichever drift and jumps spoil less."""
+    """Return the run's own IQR: of iterations or of paired differences, whichever drift and jumps affect less."""
     within = max(
         (stats.quantile(side, WIDTH_QUANTILE) if len(side) >= FEWEST_PAIRS else math.inf for side in widths),
         default=math.inf,

@@ -1,4 +1,4 @@
-"""What a comparison is strict about."""
+"""The policy of a comparison: tolerances, rules and accepted cautions."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ Iqr = Literal["undisturbed", "within", "pooled"]
 DEFAULT_TOLERANCE = {"rounds": 0.02, "start": 0.35, "memory": 0.03, "recorded": 0.0}
 """Relative floor of the threshold by kind of metric.
 
-2 %: the spread of process starts on a quiet machine. 35 %: loads read files and compile, few values.
-3 %: allocators round. 0: a recorded value is what the test says it is.
+2 %: the spread of process starts on a quiet machine. 35 %: loads read files and compile, and have few values.
+3 %: allocators round sizes. 0: a recorded value has no noise.
 """
 
 MEMORY_FLOOR_MIB = 1.0
-"""Absolute floor of a memory threshold: allocators and the kernel's page cache move by less."""
+"""Absolute floor of a memory threshold: allocators and the kernel's page cache vary by less."""
 
 
 MOST_TOLERANCE_PCT = 100_000.0
-"""Largest tolerance: what became a thousand times slower is reported, whatever the tolerance."""
+"""Largest tolerance: code that became a thousand times slower is always reported."""
 
 _TOLERANCE = re.compile(r"(?:(?P<metric>[^=\s]+)=)?(?P<percent>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*%")
 
 
 def parse_tolerance(text: str) -> tuple[str, float]:
-    """Read `X%` or `METRIC=X%` into a metric name (`*` for all) and a fraction.
+    """Parse `X%` or `METRIC=X%` into a metric name (`*` for all) and a fraction.
 
     >>> parse_tolerance("load=40%"), parse_tolerance("2.5%")
     (('load', 0.4), ('*', 0.025))
 
     Raises:
-        ValueError: It is spelt otherwise (the percent sign is required), or absurdly large.
+        ValueError: It has another format (the percent sign is required), or is implausibly large.
     """
     match = _TOLERANCE.fullmatch(text.strip())
     if match is None:
@@ -47,25 +47,25 @@ def parse_tolerance(text: str) -> tuple[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What a comparison is strict about, in fractions, not percent."""
+    """The policy of a comparison; values are fractions, not percent."""
 
     tolerance: Mapping[str, float] = field(default_factory=dict)
-    """Relative tolerance by metric name, by family (`latency`), or `*`; the longest name wins."""
+    """Relative tolerance by metric name, by family (`latency`), or `*`; the longest name takes precedence."""
     rule: Rule = "proven"
     iqr: Iqr = "undisturbed"
-    """Which IQR is the run's own. `undisturbed`: of the faster half of the calmest rounds, and centres are those of
-    faster halves; the others take all iterations of a round, and their median."""
+    """Which IQR is the run's own. `undisturbed`: that of the faster half of the calmest rounds, with centres of the
+    faster halves. The others use all iterations of a round and their median."""
     confirm: bool = True
     """Whether a suspect is measured again before it fails."""
     anchor: bool = True
-    """Whether the anchor kernel is used."""
+    """Whether to use the anchor kernel."""
     accept: frozenset[str] = frozenset()
     """Refusing cautions that are accepted, one by one."""
     strict_context: bool = False
-    """On a host too, every refusing caution refuses."""
+    """Whether every refusing caution refuses on a host as well."""
     blind: float = 0.25
-    """Change that a comparison must have been able to find to call a case within noise."""
+    """Change that a comparison must have been able to detect for a verdict of within noise."""
     metrics: int = 1
-    """Metrics that are judged together; they share the chance of any false alarm."""
+    """Number of metrics judged together; they share the chance of a false alarm."""
     hot_start_c: float = 10.0
-    """Start temperatures further apart than this are another state."""
+    """Difference of start temperatures that makes runs incomparable."""

@@ -1,4 +1,4 @@
-"""When a run that is being saved is worth more process starts, and what it could not serve for."""
+"""Decide whether a run that is being saved needs more process starts, and which changes it could not detect."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.record.record import Measurement, Record
 
 ERROR_SHARE = 0.25
-"""Part of the tolerance up to which a saved run may err about the mean of its starts."""
+"""Share of the tolerance that the error of a saved run's mean of starts may reach."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Saved:
-    """What a saved metric made of rounds is good for."""
+    """The precision of a saved metric of rounds."""
 
     name: str
     starts: int
     error: float
     """Standard error of the mean of its starts, as a fraction."""
     least: float
-    """The smallest change that a comparison with a like run could find, as a fraction."""
+    """The smallest change that a comparison with a similar run could detect, as a fraction."""
     tolerance: float
 
 
 def more_to_save(record: Record, policy: Policy) -> Further | None:
-    """Say how many more process starts make a baseline that comparisons can rest on; None if it is one.
+    """Return how many more process starts a reliable baseline needs; None if it needs none.
 
-    It needs more where its starts differ so much that their mean is not known to a quarter of the tolerance, or where
-    a comparison with it could not find a change of `policy.blind`.
+    More are needed if the starts differ so much that the error of their mean exceeds a quarter of the tolerance, or if
+    a comparison with it could not detect a change of `policy.blind`.
 
     Args:
-        record: What was measured so far.
-        policy: Its tolerances, and what a comparison must be able to find.
+        record: The measurements so far.
+        policy: Its tolerances, and the change that a comparison must be able to detect.
     """
     left = [
         MOST_SAVED - saved.starts
@@ -53,10 +53,10 @@ def more_to_save(record: Record, policy: Policy) -> Further | None:
 
 
 def blind_when_saved(record: Record, policy: Policy) -> dict[str, float]:
-    """Name the metrics with which no comparison could find a change of `policy.blind`.
+    """Return the metrics for which no comparison could detect a change of `policy.blind`.
 
     Returns:
-        Metric name -> the smallest change that could be found, as a fraction; infinite if none could.
+        Metric name -> the smallest detectable change, as a fraction; infinite if there is none.
     """
     return {saved.name: saved.least for saved in _saved(record, policy) if _blind(saved, policy)}
 
@@ -66,7 +66,7 @@ def _blind(saved: _Saved, policy: Policy) -> bool:
 
 
 def _saved(record: Record, policy: Policy) -> Iterator[_Saved]:
-    """Look at every metric made of rounds that more starts could help: a single start says nothing of others."""
+    """Yield every metric of rounds that more starts could improve: a single start says nothing about others."""
     for metric in record.metrics:
         if metric.kind == "rounds" and metric.name not in TOLD_ONLY:
             try:
@@ -93,7 +93,7 @@ def _look_at(metric: Measurement, policy: Policy) -> _Saved:
 
 
 def _against_itself(one: Estimate) -> Ways:
-    """Lay the floors of a run out as if a like run were compared with it."""
+    """Return the floors of a run as if a similar run were compared with it."""
     plain = list(map(math.log, one.floors))
     if not one.anchors:
         return Ways(Floors(plain, plain), None, Exponent(), ratios=True)

@@ -1,4 +1,4 @@
-"""Where a history of values changed its level.
+"""Find changes of level in a history of values.
 
 Source:
     Killick, Fearnhead and Eckley, "Optimal Detection of Changepoints with a Linear Computational Cost", 2012
@@ -16,26 +16,26 @@ from pytest_devperf import stats
 from pytest_devperf.errors import UsageError
 
 FEWEST_VALUES = 4
-"""Values of which two can stand on either side of a change."""
+"""Fewest values with two on either side of a change."""
 
 SHORTEST = 2
-"""Values of a level: one alone is an outlier, the newest included."""
+"""Fewest values of a level: a single one is an outlier, including the newest."""
 
 PENALTY = 2.0
-"""What a further level costs, in logarithms of the number of values.
+"""Cost of a further level, in logarithms of the number of values.
 
-Tried on synthetic histories: from 2 on, unchanged histories show none; 3 misses a +5 % that is three runs old
-every third time.
+Tested on synthetic histories: from 2 on, unchanged histories have no changes; 3 misses every third +5 % that is three
+runs old.
 """
 
 LEAST_SHIFT = 0.02
-"""Smallest change of level that is told: the default tolerance of times."""
+"""Smallest reported change of level: the default tolerance of times."""
 
 LEAST_NOISE = 1e-4
-"""Noise that is assumed of values that hardly differ: a hundredth of a percent, which no level of interest is below."""
+"""Noise assumed for values that hardly differ: a hundredth of a percent, smaller than any relevant change."""
 
 NORMAL_MAD = 1.4826
-"""Standard deviation of a normal distribution over its median absolute deviation."""
+"""Ratio of the standard deviation of a normal distribution to its median absolute deviation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,26 +56,26 @@ class Shift:
 
 
 def shifts(values: Sequence[float], *, widths: Sequence[float] = (), least: float = LEAST_SHIFT) -> tuple[Shift, ...]:
-    """Find where a history of positive values changed its level, oldest first.
+    """Find the changes of level in a history of positive values, oldest first.
 
     Args:
-        values: In the order in which they were taken.
-        widths: IQR of the run behind each value, in the same unit: a change within the runs' own IQR is none.
-        least: Smallest change that is told, as a fraction.
+        values: The values in order.
+        widths: IQR of the run of each value, in the same unit: smaller changes are ignored.
+        least: Smallest reported change, as a fraction.
 
     Raises:
-        UsageError: The package that finds them is not installed.
+        UsageError: The package ruptures is not installed.
     """
     if len(values) < FEWEST_VALUES or min(values) <= 0:
         return ()
     logs = [math.log(value) for value in values]
     noise = max(_noise(logs), LEAST_NOISE)
     edges = [0, *_edges([value / noise for value in logs])]
-    return _told(values, edges, widths or [0.0] * len(values), least)
+    return _large_enough(values, edges, widths or [0.0] * len(values), least)
 
 
 def _edges(scaled: Sequence[float]) -> list[int]:
-    """Ask PELT for the ends of all levels; absolute deviations, so that an outlier is no level."""
+    """Find the ends of all levels with PELT and absolute deviations, so that an outlier is not a level."""
     try:
         import numpy as np
         import ruptures
@@ -88,14 +88,16 @@ def _edges(scaled: Sequence[float]) -> list[int]:
 
 
 def _noise(logs: Sequence[float]) -> float:
-    """Estimate the noise from neighbours' differences, which few changes of level disturb."""
+    """Estimate the noise from the differences of neighbours, which a few changes of level hardly affect."""
     steps = [after - before for before, after in pairwise(logs)]
     middle = stats.median(steps)
     return NORMAL_MAD * stats.median([abs(step - middle) for step in steps]) / math.sqrt(2)
 
 
-def _told(values: Sequence[float], edges: Sequence[int], widths: Sequence[float], least: float) -> tuple[Shift, ...]:
-    """Leave out changes that are too small, joining the levels on either side."""
+def _large_enough(
+    values: Sequence[float], edges: Sequence[int], widths: Sequence[float], least: float
+) -> tuple[Shift, ...]:
+    """Drop changes that are too small, and join the levels on either side."""
     kept = [0]
     for start, end in pairwise(edges):
         if not start:

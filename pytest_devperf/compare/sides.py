@@ -1,4 +1,4 @@
-"""Both sides of one metric, laid out for the steps of the rule."""
+"""Both sides of one metric, prepared for the steps of the rule."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ from pytest_devperf.record.record import Measurement
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """A baseline and what is compared with it, in raw units."""
+    """A baseline and the run compared with it, in raw units."""
 
     base: Side
     first: Estimate
     second: Estimate | None
-    """The confirmation and whatever was measured of a suspect since."""
+    """The confirmation, including all later measurements of a suspect."""
     now: Estimate
     """Both looks together."""
     sign: int
-    """1 where higher is worse, -1 where lower is."""
+    """1 if higher is worse, -1 if lower is."""
     tolerance: float
     """As a fraction."""
     floor: float
     """Absolute floor of the threshold."""
     anchored: bool
-    """Whether every round of both sides has its anchor, and both are of one kernel."""
+    """Whether every round of both sides has its anchor, from the same kernel."""
     timed: bool
     """Whether values are times in ns."""
     of_rounds: bool
-    """Whether the metric is made of rounds: interference then only adds to it."""
+    """Whether it is a metric of rounds: interference can only increase its values."""
     whole: bool
     """Whether the first look has all its rounds."""
     one_start: bool
-    """Whether both sides have one process start, so that what starts differ by is not known."""
+    """Whether both sides have only one process start, so that the difference between starts is not known."""
 
     def bound(self, look: Estimate | None, policy: Policy) -> Bound:
-        """Give the threshold between the baseline and a look; None: what the baseline alone makes of it."""
+        """Return the threshold between the baseline and a look; None: the one from the baseline alone."""
         return threshold(self.base, look, tolerance=self.tolerance, floor=self.floor, policy=policy)
 
     def beyond(self, look: Estimate, bound: float, sign: int) -> bool:
-        """Tell whether a look lies beyond a bound: above the baseline for sign 1, below it for -1."""
+        """Return whether a look is beyond a bound: above the baseline for sign 1, below it for -1."""
         return beyond(look.robust, self.base.robust, bound, sign)
 
     @property
     def shortage(self) -> str | None:
-        """Which side has too few rounds or values to judge by, and what to do; None if both have enough."""
-        # A load, a size or a recorded value comes once from each process start.
+        """The side with too few rounds or values for a verdict, and the remedy; None if both have enough."""
+        # A load, a size or a recorded value has one value per process start.
         noun, option = ("rounds", "--devperf-rounds") if self.first.iterations else ("values", "--devperf-processes")
         if not history([self.first]).judgeable:
             return f"this run has too few {noun} to judge by: measure more ({option})"
@@ -77,13 +77,13 @@ def lay_out(
 
     Args:
         candidate: The measurement now, with its confirmation if there is one.
-        befores: The metric in every run that serves, newest first, not empty.
-        policy: What the comparison is strict about.
+        befores: The metric in every usable run, newest first, not empty.
+        policy: The policy of the comparison.
         same_anchor: Whether the anchor kernel is the same on both sides.
-        starts: Process starts planned of the candidate; None: as many as it has.
+        starts: Process starts planned for the candidate; None: as many as it has.
 
     Raises:
-        NotSamples: A side holds samples that are none.
+        NotSamples: A side contains invalid samples.
     """
     planned = candidate.planned_rounds or len(candidate.process)
     anchored = (

@@ -1,7 +1,7 @@
-"""Whether a change exceeds what process starts differ by.
+"""Test whether a change exceeds the differences between process starts.
 
 Two starts of the same code differ by layout, core and clock, more than two rounds of one start. So the floors of all
-starts of one side are tested against those of the other, as they are and without what the anchor explains.
+starts of both sides are tested against each other, with and without the part explained by the anchor.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pytest_devperf.compare import machine
 from pytest_devperf.compare.estimate import Estimate, Side
 
 ALONE = 0.01
-"""Chance of a false alarm that one metric may have by these tests, if it is judged alone."""
+"""Chance of a false alarm of a single metric by these tests, if it is judged alone."""
 
 TOGETHER = 0.014
-"""The same of all metrics that are judged together: 1.4 % over, say, a hundred of them."""
+"""Chance of any false alarm of all metrics judged together: 1.4 % over, for example, a hundred of them."""
 
 T_SHARE, RANK_SHARE = 0.5, 0.25
-"""Parts of that chance given to the t-test, and to each of the two rank tests."""
+"""Shares of that chance for the t-test, and for each of the two rank tests."""
 
 LOWER = 0.25
-"""Quantile of a side's floors that stands for its size: one start of twelve that had a cold machine to itself does not
-move it, nor do the ones that a neighbour disturbed."""
+"""Quantile of a side's floors that represents its size: neither one undisturbed start of twelve nor starts disturbed by
+a neighbour affect it."""
 
 SIZE_SHARE = 0.5
-"""Part of the threshold by which it must have moved. Ranks alone prove differences of any size."""
+"""Part of the threshold by which it must have changed, since ranks alone prove differences of any size."""
 
 PROMISING_T = 0.5
 """t statistic above which more starts may still prove a change."""
@@ -36,7 +36,7 @@ PROMISING_T = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Floors:
-    """The floors of both sides: their logarithms, or the values themselves if those have none."""
+    """The floors of both sides: their logarithms, or the values themselves if they have none."""
 
     base: Sequence[float]
     now: Sequence[float]
@@ -44,43 +44,43 @@ class Floors:
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """The floors of both sides, once as they are and once without what the anchor explains."""
+    """The floors of both sides, with and without the part explained by the anchor."""
 
     plain: Floors
     calm: Floors | None
     """None without an anchor."""
     felt: machine.Exponent
-    """How strongly the workload feels the machine."""
+    """The sensitivity of the workload to the machine."""
     ratios: bool
     """Whether floors are logarithms."""
 
     def all(self) -> Iterable[Floors]:
-        """Give the ways there are."""
+        """Return the available variants."""
         return (self.plain,) if self.calm is None else (self.plain, self.calm)
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """How sure the tests are of a change."""
+    """The significance of a change."""
 
     p: float
-    """Chance of so clear a result if nothing had changed: the least of the tests' p-values over their shares."""
+    """Probability of such a clear result if nothing had changed: the lowest p-value of a test over its share."""
     level: float
-    """Below it the change is proven."""
+    """The change is significant below it."""
 
     @property
     def holds(self) -> bool:
-        """Whether the change exceeds what process starts differ by."""
+        """Whether the change exceeds the differences between process starts."""
         return self.p < self.level
 
 
 def level_of(metrics: int) -> float:
-    """Give the chance of a false alarm that one of so many metrics may have."""
+    """Return the chance of a false alarm for one of this many metrics."""
     return min(ALONE, TOGETHER / max(metrics, 1))
 
 
 def ways_of(base: Side, now: Estimate, *, anchored: bool) -> Ways:
-    """Lay the floors of both sides out for the tests.
+    """Prepare the floors of both sides for the tests.
 
     Args:
         base: The baseline.
@@ -100,14 +100,14 @@ def ways_of(base: Side, now: Estimate, *, anchored: bool) -> Ways:
 
 
 def prove(ways: Ways, sign: int, *, level: float, least: float, centre: float) -> Proof:
-    """Test whether the new side's floors lie beyond the baseline's.
+    """Test whether the new side's floors are beyond the baseline's.
 
     Args:
         ways: The floors.
         sign: 1 if the new side is tested for being above, -1 for below.
         level: Chance of a false alarm.
-        least: How far the sides must lie apart, in the unit of the floors.
-        centre: Quantile of a side that stands for its size.
+        least: Smallest distance of the sides, in the unit of the floors.
+        centre: Quantile of a side that represents its size.
     """
     chances = [
         chance
@@ -119,21 +119,21 @@ def prove(ways: Ways, sign: int, *, level: float, least: float, centre: float) -
 
 
 def promising(ways: Ways, sign: int) -> bool:
-    """Tell whether more starts may still prove that the new side is worse."""
+    """Return whether more starts may still prove that the new side is worse."""
     found = [stats.pooled_t(floors.base, floors.now) for floors in ways.all()]
     return any(each is not None and sign * each[0] > PROMISING_T for each in found)
 
 
 def detectable(ways: Ways, *, starts: int, level: float) -> float:
-    """Estimate the smallest difference that the tests would find if a suspect had so many starts.
+    """Estimate the smallest difference that the tests would detect if a suspect had this many starts.
 
     Args:
-        ways: The floors so far; their spread counts, not the distance of the sides.
-        starts: Process starts that a suspect is given in the end.
+        ways: The floors so far; their spread matters, not the distance of the sides.
+        starts: Final number of process starts of a suspect.
         level: Chance of a false alarm.
 
     Returns:
-        In the unit of the floors; infinite where nothing would ever be found.
+        In the unit of the floors; infinite if no difference would be detected.
     """
     by_t = [_by_t(floors, starts, T_SHARE * level) for floors in ways.all()]
     by_lower_end = [_by_lower_end(floors.base, starts, RANK_SHARE * level) for floors in ways.all()]
@@ -141,7 +141,7 @@ def detectable(ways: Ways, *, starts: int, level: float) -> float:
 
 
 def _chances(floors: Floors, sign: int) -> tuple[float, ...]:
-    """Give the p-value of each test, divided by its part of the chance of a false alarm."""
+    """Return the p-value of each test, divided by its share of the chance of a false alarm."""
     low, high = (floors.base, floors.now) if sign > 0 else (floors.now, floors.base)
     by_t = stats.pooled_t_p(low, high)
     return (
@@ -152,7 +152,7 @@ def _chances(floors: Floors, sign: int) -> tuple[float, ...]:
 
 
 def _by_t(floors: Floors, starts: int, level: float) -> float:
-    """Give the t-test's critical difference at the spread that was seen."""
+    """Return the t-test's critical difference for the observed spread."""
     seen = len(floors.base) + len(floors.now) - 2
     if seen < 1:
         return math.inf
@@ -162,7 +162,7 @@ def _by_t(floors: Floors, starts: int, level: float) -> float:
 
 
 def _by_lower_end(base: Sequence[float], starts: int, level: float) -> float:
-    """Give the rise with which a side clears as many floors of the baseline as the rank test asks for."""
+    """Return the rise with which a side exceeds as many floors of the baseline as the rank test requires."""
     ranked = sorted(base)
     size = len(ranked)
     for cleared in range(1, size + 1):

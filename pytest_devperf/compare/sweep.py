@@ -1,4 +1,4 @@
-"""Configurations of one test ranked among themselves: which differences are real, and whether one wins."""
+"""Rank the configurations of a test: which differences are significant, and whether there is a winner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_devperf.metric import NS_PER_MS, TOLD_ONLY
 from pytest_devperf.record.record import Measurement, Record
 
 FAMILY_CHANCE = 0.01
-"""Chance that any difference of a sweep is called real though there is none: 1 % for all pairs together."""
+"""Chance that any difference of a sweep is significant though there is none: 1 % for all pairs together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +29,9 @@ class Ranked:
     """In `unit`."""
     iqr: float
     beyond_pct: float
-    """How far it lies beyond the best, in percent of the best."""
+    """Distance from the best, in percent of the best."""
     like: tuple[str, ...]
-    """Ids of the configurations that it does not differ from beyond noise."""
+    """Ids of the configurations from which it does not differ beyond noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +44,8 @@ class Sweep:
 
     @property
     def winner(self) -> str | None:
-        """Id of the one that differs from every other beyond noise and is best; None where there is none."""
-        if len(self.ranked) < 2 or self.ranked[0].like:  # noqa: PLR2004 - to win, there must be another
+        """Id of the best one if it differs from every other beyond noise, else None."""
+        if len(self.ranked) < 2 or self.ranked[0].like:  # noqa: PLR2004 - a winner needs a competitor
             return None
         return self.ranked[0].id
 
@@ -60,9 +60,9 @@ class _Entrant:
 def rank(records: Sequence[Record], policy: Policy | None = None) -> Sweep:
     """Rank the configurations of a sweep by their main metric.
 
-    Two differ where the distance of their headline values exceeds what a comparison with a saved run would
-    have tolerated (the larger IQR, the tolerance, two ticks), and where a pooled two-sided t-test over the
-    best rounds of their process starts finds them apart, its level divided over all pairs after Holm.
+    Two configurations differ if the distance of their values exceeds the tolerance of a comparison with a saved run
+    (the larger IQR, the tolerance, two ticks), and a pooled two-sided t-test over the best rounds of their process
+    starts is significant; its level is distributed over all pairs with Holm's method.
 
     Args:
         records: The cases of one sweep, measured in one session.
@@ -99,7 +99,7 @@ def rank(records: Sequence[Record], policy: Policy | None = None) -> Sweep:
 
 
 def _entrants(records: Sequence[Record], policy: Policy) -> tuple[list[_Entrant], list[tuple[str, str]]]:
-    """Tell the measured cases, all by one metric, from the others."""
+    """Separate the cases measured by the same metric from the others."""
     entrants: list[_Entrant] = []
     left_out: list[tuple[str, str]] = []
     for record in records:
@@ -122,14 +122,14 @@ def _main(record: Record) -> Measurement | None:
 
 
 def _apart(entrants: Sequence[_Entrant], policy: Policy) -> set[frozenset[int]]:
-    """Find the pairs that differ beyond noise."""
+    """Return the pairs that differ beyond noise."""
     chances = {
         frozenset(pair): _chance(entrants[pair[0]], entrants[pair[1]]) for pair in combinations(range(len(entrants)), 2)
     }
     apart = set()
     for step, (pair, chance) in enumerate(sorted(chances.items(), key=lambda item: item[1])):
         if chance > FAMILY_CHANCE / (len(chances) - step):
-            break  # after Holm, nothing behind the first that fails holds
+            break  # Holm's method stops at the first pair that is not significant
         one, other = (entrants[place] for place in pair)
         if abs(one.found.robust - other.found.robust) > _bound(one, other, policy):
             apart.add(pair)
@@ -137,7 +137,7 @@ def _apart(entrants: Sequence[_Entrant], policy: Policy) -> set[frozenset[int]]:
 
 
 def _chance(one: _Entrant, other: _Entrant) -> float:
-    """Give the two-sided p-value that two configurations' process starts are alike; 1 where it cannot be told."""
+    """Return the two-sided p-value that two configurations' process starts are alike; 1 if it cannot be computed."""
     sides = [one.found.floors, other.found.floors]
     if all(min(side, default=0) > 0 for side in sides):
         sides = [tuple(map(math.log, side)) for side in sides]

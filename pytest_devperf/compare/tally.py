@@ -1,4 +1,4 @@
-"""What all comparisons of a session come to."""
+"""Count the results of all comparisons of a session."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.record import Comparison, Verdict
 
 FALSE_ALARMS = {"proven": 0.002, "no-confirm": 0.002, "no-anchor": 0.028, "iqr": 0.155}
-"""Expected share of unchanged metrics that each rule calls regressed.
+"""Expected share of unchanged metrics that each rule reports as regressed.
 
-Means over simulated devices with known truth (see `benchmarks/`): the default rule with one saved run, the
-same without a confirmation, without an anchor, and the literal rule.
+Means over virtual devices (see `benchmarks/`): the default rule with one saved run, without a confirmation, without
+an anchor, and the literal rule.
 """
 
 JUDGED: frozenset[Verdict] = frozenset({"regressed", "improved", "within_noise", "suspect"})
-"""Verdicts that a delta was judged for."""
+"""Verdicts for which a delta was judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,25 +25,25 @@ class Tally:
     """Counts over the cases of a session."""
 
     verdicts: Mapping[Verdict, int]
-    """Cases by verdict; a verdict that no case has is absent."""
+    """Number of cases by verdict, without zeros."""
     cases: int
     metrics: int
-    """Metrics that were judged."""
+    """Number of metrics that were judged."""
     expected_false_alarms: float
-    """Regressions to expect among them if nothing had changed."""
+    """Expected number of regressions among them if nothing had changed."""
 
     @property
     def compared(self) -> int:
-        """Cases for which a delta was judged."""
+        """Number of cases for which a delta was judged."""
         return sum(count for verdict, count in self.verdicts.items() if verdict in JUDGED)
 
 
 def tally(comparisons: Iterable[Comparison], policy: Policy) -> Tally:
-    """Count what became of the cases of a session.
+    """Count the results of a session's cases.
 
     Args:
         comparisons: One per case.
-        policy: What the comparison was strict about: it sets the rate of false alarms.
+        policy: The policy of the comparison, which determines the rate of false alarms.
     """
     known = list(comparisons)
     metrics = sum(change.verdict in JUDGED for each in known for change in each.changes)
@@ -56,7 +56,7 @@ def tally(comparisons: Iterable[Comparison], policy: Policy) -> Tally:
 
 
 def false_alarm_rate(policy: Policy) -> float:
-    """Give the expected share of unchanged metrics that a policy calls regressed."""
+    """Return the expected share of unchanged metrics that a policy reports as regressed."""
     if policy.rule == "iqr":
         return FALSE_ALARMS["iqr"]
     if not policy.confirm:

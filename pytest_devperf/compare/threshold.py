@@ -1,4 +1,4 @@
-"""How far a value may stray from its baseline before it is a suspect."""
+"""Compute the threshold beyond which a value is a suspect."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from pytest_devperf.compare.policy import DEFAULT_TOLERANCE, MEMORY_FLOOR_MIB, P
 from pytest_devperf.record.record import Measurement
 
 TICKS = 2.0
-"""Steps of the clock within which two readings are the same."""
+"""Steps of the clock within which two readings are equal."""
 
 CONFIRM_SHARE = 0.5
-"""Part of the threshold a confirmation must find again: the first look was chosen for being high, the second is
+"""Part of the threshold that a confirmation must find again: the first look was selected for being high, the second was
 not.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How far a value may be off before it is a suspect."""
+    """The threshold of a metric, and the largest of its parts."""
 
     value: float
     decided_by: Literal["iqr", "tolerance", "tick"]
 
 
 def tolerance_of(measurement: Measurement, policy: Policy) -> float:
-    """Choose the tolerance of a metric: by its name, its family, its kind (`memory`), `*`, or the default.
+    """Return the tolerance of a metric: by its name, its family, its kind (`memory`), `*`, or the default.
 
-    `*`, a percentage without a name, speaks of times made of rounds: it would tighten what varies far more, a
-    load, and loosen what is compared exactly, a recorded value.
+    `*`, a percentage without a name, applies to times of rounds: it would lower the tolerance of loads, which vary much
+    more, and raise that of recorded values, which are compared exactly.
     """
     family = measurement.name.partition(".")[0]
     names = [measurement.name, family, measurement.kind]
@@ -44,12 +44,12 @@ def tolerance_of(measurement: Measurement, policy: Policy) -> float:
 
 
 def floor_of(measurement: Measurement) -> float:
-    """Give the absolute floor of a metric's threshold, in its unit: memory alone has one."""
+    """Return the absolute floor of a metric's threshold, in its unit; only memory has one."""
     return MEMORY_FLOOR_MIB if measurement.kind == "memory" else 0.0
 
 
 def widest(iqr: float, tolerated: float, tick: float) -> Bound:
-    """Choose the largest bound, and say which it is."""
+    """Return the largest bound, with its name."""
     value = max(iqr, tolerated, TICKS * tick)
     if value == iqr and iqr > 0:
         return Bound(value, "iqr")
@@ -61,10 +61,10 @@ def threshold(base: Side, other: Estimate | None, *, tolerance: float, floor: fl
 
     Args:
         base: The baseline.
-        other: The run; None: what the baseline alone makes of it (the early-pass bound).
+        other: The run; None: only the baseline (the early-pass bound).
         tolerance: As a fraction.
         floor: Absolute floor, in the values' unit.
-        policy: Its rule; under `iqr` only the IQRs count.
+        policy: Its rule; with `iqr` only the IQRs count.
     """
     iqr = max(base.iqr, other.iqr) if other is not None else base.iqr
     if policy.rule == "iqr":
@@ -81,17 +81,17 @@ def baseline_side(
     starts: int | None = None,
     anchor: bool = True,
 ) -> Side:
-    """Combine a metric's saved runs, each cut to its first rounds where fewer are planned now.
+    """Combine a metric's saved runs, each cut to its first rounds if fewer are planned now.
 
     Args:
-        befores: The metric in every run that serves, not empty.
-        planned: Rounds planned of the candidate; None: no cut.
-        policy: Which IQR is the run's own; under the literal rule a run stands for itself.
-        starts: Process starts planned of the candidate; None: no fewer than the baseline has.
-        anchor: Whether the anchor may be used.
+        befores: The metric in every usable run, not empty.
+        planned: Rounds planned for the candidate; None: no cut.
+        policy: Determines which IQR is the run's own; with the literal rule, a run is used as it is.
+        starts: Process starts planned for the candidate; None: at least as many as the baseline has.
+        anchor: Whether to use the anchor.
 
     Raises:
-        NotSamples: A run holds samples that are none.
+        NotSamples: A run contains invalid samples.
     """
     return history(
         [estimate(before, rounds=_cut(before, planned), iqr=policy.iqr, anchor=anchor) for before in befores],
@@ -101,15 +101,15 @@ def baseline_side(
 
 
 def beyond(value: float, base: float, bound: float, sign: int) -> bool:
-    """Tell whether a value lies beyond a bound, upwards for sign 1, downwards for -1.
+    """Return whether a value is beyond a bound, upwards for sign 1, downwards for -1.
 
-    Written as `value > base + bound`, the very form of the early-pass bound, so that rounding cannot tell
-    them apart.
+    Written as `value > base + bound`, exactly like the early-pass bound, so that rounding makes no difference between
+    them.
     """
     return value > base + bound if sign > 0 else value < base - bound
 
 
 def _cut(before: Measurement, planned: int | None) -> int | None:
-    """Give the rounds that count of a baseline: its first ones, where fewer are planned now."""
+    """Return the number of rounds of a baseline that count: its first ones, if fewer are planned now."""
     own = before.planned_rounds or len(before.process)
     return planned if before.kind == "rounds" and planned and planned < own else None

@@ -1,8 +1,8 @@
-"""The rule: whether one metric became slower.
+"""Apply the rule: decide whether a metric became slower.
 
-A change beyond the threshold is a suspect. It is a regression if a second look finds it again, if it exceeds what
-process starts differ by, and if neither the anchor nor waiting for a CPU explains it. A suspect that does not pass all
-of these is reported, and its test passes.
+A change beyond the threshold is a suspect. It is a regression if a second look finds it again, if it exceeds the
+differences between process starts, and if neither the anchor nor waiting for a CPU explains it. A suspect that fails
+any of these steps is reported, but its test passes.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from pytest_devperf.record.record import Change, Measurement, Verdict
 Step = Literal["confirm", "starts", "anchor", "waits", "unconfirmed"]
 
 MIDDLE = 0.5
-"""Quantile that stands for the size of few values, which nothing only adds to."""
+"""Quantile that represents the size of a metric with few values, which interference may also lower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What became of one metric."""
+    """The result of one metric."""
 
     change: Change
     further: Further | None = None
-    """What may change its verdict; None: it is final."""
+    """The measurement that may change its verdict; None: the verdict is final."""
     blind: bool = False
-    """Whether no change worth the name could have been found."""
+    """Whether no relevant change could have been detected."""
     one_start: bool = False
-    """Whether both sides have one process start, so that their spread is not known."""
+    """Whether both sides have one process start, so that the difference between starts is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ruling:
-    """What the rule says of one metric."""
+    """The result of the rule for one metric."""
 
     verdict: Verdict
     stopped: Step | None = None
-    """The step that a suspect does not pass."""
+    """The step that a suspect did not pass."""
     confirmed: bool | None = None
     further: Further | None = None
     proof: Proof | None = None
@@ -76,10 +76,10 @@ def judge(
 
     Args:
         candidate: Its measurement now, with its confirmation if there is one.
-        befores: The metric in every run that serves, newest first, not empty.
-        policy: What the comparison is strict about.
+        befores: The metric in every usable run, newest first, not empty.
+        policy: The policy of the comparison.
         same_anchor: Whether the anchor kernel is the same on both sides.
-        starts: Process starts planned of the candidate; None: as many as it has.
+        starts: Process starts planned for the candidate; None: as many as it has.
     """
     slow = next((each for each in (candidate, *befores) if each.stop == "too-slow" and not each.samples_ns), None)
     if slow is not None:
@@ -105,7 +105,7 @@ def judge(
 
 
 def _as_one_if_blind(sides: Sides, policy: Policy) -> Sides:
-    """Take both looks as one where the first could not have found a change: the second is then no confirmation."""
+    """Combine both looks if the first could not have detected a change: the second is then not a confirmation."""
     if sides.second is None or policy.rule == "iqr":
         return sides
     alone = replace(sides, second=None, now=sides.first)
@@ -115,7 +115,7 @@ def _as_one_if_blind(sides: Sides, policy: Policy) -> Sides:
 
 
 def _is_blind(sides: Sides, seen: Detectable, policy: Policy) -> bool:
-    """Tell whether a change worth the name could not have been found in a metric made of rounds."""
+    """Return whether no relevant change could have been detected in a metric of rounds."""
     return sides.of_rounds and seen.noise > max(policy.blind, sides.tolerance)
 
 
@@ -137,7 +137,7 @@ def _rule(sides: Sides, ways: Ways, bound: Bound, seen: Detectable, policy: Poli
 
 
 def _quiet(sides: Sides, seen: Detectable, policy: Policy) -> _Ruling:
-    """Call a metric within noise, unless a change worth the name could not have been found: then look longer."""
+    """Return within noise, unless no relevant change could have been detected: then measure more."""
     if not _is_blind(sides, seen, policy):
         return _Ruling("within_noise")
     longer = policy.confirm and sides.second is None and seen.now_hides
@@ -146,7 +146,7 @@ def _quiet(sides: Sides, seen: Detectable, policy: Policy) -> _Ruling:
 
 
 def _first_look(sides: Sides, ways: Ways, bound: Bound) -> _Ruling:
-    """Ask for a second look, unless the first explains the change: what it has seen of the machine stands."""
+    """Request a second look, unless the first one explains the change by the machine."""
     if explained.only_now_waited(sides):
         return _Ruling("suspect", "waits")
     if explained.by_first_look(sides, ways, bound.value):
@@ -155,7 +155,7 @@ def _first_look(sides: Sides, ways: Ways, bound: Bound) -> _Ruling:
 
 
 def _all_looks(sides: Sides, ways: Ways, bound: Bound, policy: Policy) -> _Ruling:
-    """Apply what a suspect has to pass."""
+    """Apply the steps that a suspect has to pass."""
     confirmed = None if sides.second is None else True
     if sides.second is not None:
         again = CONFIRM_SHARE * sides.bound(sides.second, policy).value
@@ -172,7 +172,7 @@ def _all_looks(sides: Sides, ways: Ways, bound: Bound, policy: Policy) -> _Rulin
 
 
 def _more(sides: Sides, ways: Ways) -> Further | None:
-    """Ask for more process starts while they may still prove the change."""
+    """Request more process starts as long as they may still prove the change."""
     if sides.second is None or not sides.of_rounds:
         return None
     left = MOST_STARTS - len(sides.second.floors)
@@ -182,7 +182,7 @@ def _more(sides: Sides, ways: Ways) -> Further | None:
 
 
 def _prove(sides: Sides, ways: Ways, bound: Bound, policy: Policy, sign: int) -> Proof:
-    """Test whether a change exceeds what process starts differ by, and half of the threshold."""
+    """Test whether a change exceeds the differences between process starts, and half of the threshold."""
     least = SIZE_SHARE * bound.value
     return prove(
         ways,

@@ -1,4 +1,4 @@
-"""A change in one sentence."""
+"""Format a change as a sentence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ STOPPED = {
     "anchor": "the whole machine was slower, as its anchor shows",
     "unconfirmed": "not measured again",
 }
-"""Why a suspect is no regression, by the step that stopped it."""
+"""Why a suspect is not a regression, by the step that it did not pass."""
 
 VERDICTS = {"within_noise": "within noise"}
-"""Verdicts whose word is not how people write it."""
+"""Verdicts whose displayed word differs from their name."""
 
 
 BLIND_PERCENT = 5.0
-"""A change people expect a gate to notice; a quiet verdict that could not have seen it says so."""
+"""A change that users expect a comparison to detect; a quiet verdict that could not have detected it is marked."""
 
 
 BLIND = "(blind)"
@@ -31,12 +31,12 @@ BLIND = "(blind)"
 
 
 def blind(change: Change) -> bool:
-    """Tell whether a quiet verdict could not have seen a change that people expect it to see."""
+    """Return whether a quiet verdict could not have detected a change that users expect it to detect."""
     return change.verdict == "within_noise" and (change.detectable_pct or 0.0) > BLIND_PERCENT
 
 
 def sentence(change: Change) -> str:
-    """Say what became of a metric, its values in a unit that suits their size.
+    """Format the result of a metric, with values in a suitable unit.
 
     >>> sentence(Change(metric="latency", verdict="regressed", baseline=12.31, candidate=14.8, delta=2.49,
     ...     delta_pct=20.23, decided_by="iqr", threshold=0.41, iqr_baseline=0.3, iqr_candidate=0.41, confirmed=True))
@@ -60,7 +60,7 @@ def sentence(change: Change) -> str:
 
 
 def could_not_find(fraction: float) -> str:
-    """Say of a metric how large a change would have been hidden.
+    """Format how large a change would have been hidden.
 
     >>> could_not_find(0.4)
     'a change below 40 % could not have been found'
@@ -71,18 +71,18 @@ def could_not_find(fraction: float) -> str:
 
 
 def too_slow(slow: Measurement, *, now: bool = True) -> str:
-    """Say of a metric without values that its budget was too small, and which one is not."""
+    """Format that the budget of a metric without values was too small, and the budget it needs."""
     needs = f": it needs --devperf-max-time={slow.needs_s:g}" if slow.needs_s is not None else ""
     return f"too slow for its budget{'' if now else ' in the baseline'}{needs}"
 
 
 def unit_of(change: Change) -> tuple[float, str]:
-    """Choose the unit that suits both values of a change: its size in the change's unit, and its name."""
+    """Choose a unit that suits both values of a change: its size in the change's unit, and its name."""
     return suited(min(abs(change.baseline or 0.0) or 1.0, abs(change.candidate or 0.0) or 1.0), change.unit)
 
 
 def suited(value: float, unit: str) -> tuple[float, str]:
-    """Choose the unit of a value: times are scaled to ns, µs, ms or s, others keep theirs.
+    """Choose the unit of a value: times are scaled to ns, µs, ms or s, other units are kept.
 
     >>> suited(0.0042, "ms")
     (0.001, 'µs')
@@ -96,7 +96,7 @@ def suited(value: float, unit: str) -> tuple[float, str]:
 
 
 def format_value(value: float, unit: str) -> str:
-    """Write a value with its unit.
+    """Format a value with its unit.
 
     >>> format_value(0.41, "ms"), format_value(61.0, "MiB")
     ('410.0 µs', '61.00 MiB')
@@ -106,7 +106,7 @@ def format_value(value: float, unit: str) -> str:
 
 
 def _bounds(change: Change) -> str:
-    """Name the bound that was held against the delta; the IQR always, a larger one too."""
+    """Name the bound of the delta: always the IQR, and the larger bound if there is one."""
     if change.threshold is None or change.iqr_baseline is None or change.iqr_candidate is None or not change.baseline:
         return ""
     iqr = max(change.iqr_baseline, change.iqr_candidate)
@@ -126,16 +126,16 @@ def _bounds(change: Change) -> str:
 
 
 def _with_share(value: float, change: Change) -> str:
-    """Write a bound in the unit of the values, and in percent of the baseline."""
+    """Format a bound in the unit of the values, and in percent of the baseline."""
     size, unit = unit_of(change)
     percent = 100 * value / abs(change.baseline or 1.0)
     return f"{_number(value / size)}{_space(unit)} ({percent:.1f} %)"
 
 
 def _number(value: float) -> str:
-    """Write a number with two decimals, fewer where it is large, two digits where it is small."""
+    """Format a number with two decimals, fewer if it is large, or two significant digits if it is small."""
     size = abs(value)
-    if size >= 100_000:  # noqa: PLR2004 - six digits are no longer read one by one
+    if size >= 100_000:  # noqa: PLR2004 - nobody reads six digits one by one
         return f"{value:.0f}"
     if size >= 100:  # noqa: PLR2004 - four digits in all
         return f"{value:.1f}"

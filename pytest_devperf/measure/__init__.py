@@ -1,1 +1,1 @@
-"""How: rounds, process starts, warm-up, cooldown, anchor and stability."""
+"""Measure process starts: warmup, rounds, anchor, cooldown and stability."""

@@ -1,4 +1,4 @@
-"""How much of a plan fits into the time a case may take."""
+"""Fit a plan into the time budget of a case."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from dataclasses import dataclass
 from pytest_devperf.case.plan import MIN_ITERATIONS, MIN_ROUNDS
 
 OVERRUN = 10.0
-"""How many times its budget a case with a baseline may take for its fewest rounds.
+"""Factor by which a case with a baseline may exceed its budget for its fewest rounds.
 
-A baseline fixes the iterations, so code that became ten times slower no longer fits. Calling that
-inconclusive would pass the very regression the run was made to find.
+A baseline fixes the iterations, so code that became ten times slower no longer fits. A verdict of inconclusive
+would then hide exactly the regression that the run should detect.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What the parts of a case take, in seconds."""
+    """The durations of the parts of a case, in seconds."""
 
     iteration_s: float
-    """One iteration with all its inner loops and its untimed setup."""
+    """One iteration, including all inner loops and its untimed setup."""
     round_s: float = 0.0
-    """One round beside its iterations: the rest after it."""
+    """One round, apart from its iterations: the rest after it."""
     start_s: float = 0.0
-    """One process start: bringing the workload up and warming it."""
+    """One process start: creating the workload and warming it up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """What is measured of a case within its budget."""
+    """The part of a plan that fits into the budget."""
 
     rounds: int
     iterations: int
     needs_s: float | None = None
-    """Where not even the fewest rounds fit, the budget that would do."""
+    """The budget that the fewest rounds would need, if not even they fit."""
 
 
-def fit(  # noqa: PLR0913 - what it fits into what, each with one meaning
+def fit(  # noqa: PLR0913 - every parameter has a single meaning
     cost: Cost,
     *,
     rounds: int,
@@ -48,17 +48,17 @@ def fit(  # noqa: PLR0913 - what it fits into what, each with one meaning
     judged: bool,
     fewest: int = MIN_ROUNDS,
 ) -> Fit:
-    """Cut iterations, then rounds, until a case fits its budget.
+    """Reduce iterations, then rounds, until a case fits into its budget.
 
     Args:
-        cost: What its parts take.
+        cost: The durations of its parts.
         rounds: Planned over all process starts.
         iterations: Planned per round.
         processes: Process starts planned.
         max_time_s: The budget.
-        fixed: Whether the iterations were given and stay.
-        judged: Whether a baseline waits: then the fewest rounds may overrun the budget (`OVERRUN`).
-        fewest: Rounds below which there is no verdict.
+        fixed: Whether the iterations are given and cannot be reduced.
+        judged: Whether there is a baseline: the fewest rounds may then exceed the budget (`OVERRUN`).
+        fewest: Fewest rounds for a verdict.
     """
     left_s = max_time_s - processes * cost.start_s
     if rounds * (iterations * cost.iteration_s + cost.round_s) <= left_s:

@@ -1,4 +1,4 @@
-"""Waiting until a device has cooled down, step by step, so that the wait can be shown."""
+"""Wait until a device has cooled down, step by step, so that the wait can be displayed."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from pytest_devperf.targets.device import HOST
 from pytest_devperf.targets.protocol import Clock
 
 POLL_S = 5.0
-"""Time between two looks: half the shortest refresh of a phone's battery temperature."""
+"""Time between two looks: half the shortest refresh interval of a phone's battery temperature."""
 
 PLATEAU_C = 0.2
-"""Fall over `WINDOW_S` below which a temperature stands still: two of the tenths a battery reports in."""
+"""Fall over `WINDOW_S` below which a temperature is constant: two of the tenths in which a battery reports it."""
 
 WINDOW_S = 60.0
-"""Span of the slope; a battery temperature is refreshed every 10 to 60 s, so this holds one refresh at least."""
+"""Span of the slope; a battery temperature is refreshed every 10 to 60 s, so it contains at least one refresh."""
 
 REFRESHES = 3
-"""Distinct reads that stand for a window that is not yet over: two steps make a slope, a third its end."""
+"""Distinct readings that replace a complete window: two define a slope, a third confirms that it ended."""
 
 SETTLED_LOOKS = 2
-"""Consecutive settled looks that end the wait: one can be a refresh that was late."""
+"""Consecutive looks at the target that end the wait: a single one may be due to a late refresh."""
 
 FLOOR_S = 30.0
 CEILING_S = 900.0
@@ -36,38 +36,38 @@ Mode = Literal["auto", "off", "seconds", "temp"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cooldown:
-    """What is waited for."""
+    """What to wait for."""
 
     mode: Mode = "auto"
     """`auto`: a plateau on a phone, the end of throttling on a host. `temp`: a temperature."""
     seconds: float = 0.0
-    """Of `seconds`: how long."""
+    """For `seconds`: the duration."""
     temp_c: float = 0.0
-    """Of `temp`: at most this warm."""
+    """For `temp`: the highest temperature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cooling:
-    """One look of a wait; the last one is `done`."""
+    """One look during a wait; the last one is `done`."""
 
     temp_c: float | None
     slope_c_per_min: float | None
-    """Rise over the window; negative while it falls, None until two looks have a temperature."""
+    """Slope over the window; negative while cooling, None before two looks with a temperature."""
     waited_s: float
     left_s: float
-    """The longest it can still take."""
+    """The longest remaining time."""
     charging: bool | None = None
-    """Whether it charges, which keeps a phone near 35 °C."""
+    """Whether the battery is charging, which keeps a phone near 35 °C."""
     throttled: bool | None = None
     settled: bool = False
-    """Whether this look found what is waited for."""
+    """Whether this look found the target."""
     timed_out: bool = False
-    """Whether the ceiling ended the wait: it is measured all the same, with a caution."""
+    """Whether the wait reached its maximum: the case is still measured, with a caution."""
     done: bool = False
 
 
 def parse_cooldown(text: str) -> Cooldown:
-    """Read `auto`, `off`, seconds, or `temp=C`.
+    """Parse `auto`, `off`, seconds, or `temp=C`.
 
     Raises:
         UsageError: It is none of these.
@@ -99,14 +99,14 @@ def cool(
     floor_s: float = FLOOR_S,
     ceiling_s: float = CEILING_S,
 ) -> Iterator[Cooling]:
-    """Wait for what a cooldown asks for, looking every few seconds.
+    """Wait for the target of a cooldown, with a look every few seconds.
 
     Args:
         look: Reads the sensors.
-        clock: Waits; the only sleep.
-        mode: What is waited for.
-        kind: Of device: on a `host`, `auto` waits only while it throttles; on any other for a plateau.
-        floor_s: Least wait for a plateau.
+        clock: Used for all waits.
+        mode: What to wait for.
+        kind: Kind of device: with `auto`, a `host` waits only while it throttles, any other device for a plateau.
+        floor_s: Shortest wait for a plateau.
         ceiling_s: Longest wait for a plateau or a temperature.
 
     Yields:
@@ -126,7 +126,7 @@ def cool(
     while True:
         waited_s = (clock.now_ns() - started_ns) / NS_PER_S
         looks.append((waited_s, look()))
-        settled = _settled(looks, mode, host=host)
+        settled = _found_target(looks, mode, host=host)
         settled_looks = settled_looks + 1 if settled else 0
         enough = settled_looks >= least_looks and waited_s >= least_s
         timed_out = not enough and waited_s >= ceiling_s
@@ -137,7 +137,7 @@ def cool(
 
 
 def _for_seconds(look: Callable[[], Context], clock: Clock, seconds: float) -> Iterator[Cooling]:
-    """Wait a given time, whatever the temperature does."""
+    """Wait for a fixed duration, regardless of the temperature."""
     started_ns = clock.now_ns()
     looks: list[tuple[float, Context]] = []
     waited_s = 0.0
@@ -150,22 +150,22 @@ def _for_seconds(look: Callable[[], Context], clock: Clock, seconds: float) -> I
     yield _cooling(looks, seconds, settled=True, timed_out=False, done=True)
 
 
-def _settled(looks: Sequence[tuple[float, Context]], mode: Cooldown, *, host: bool) -> bool:
-    """Tell whether the latest look found what is waited for."""
+def _found_target(looks: Sequence[tuple[float, Context]], mode: Cooldown, *, host: bool) -> bool:
+    """Return whether the latest look found the target."""
     now = looks[-1][1]
     if now.throttled:
         return False
     if mode.mode == "temp":
-        # A device without a thermometer would wait for the ceiling and learn nothing from it.
+        # A device without a thermometer would always wait for the maximum, without any benefit.
         return now.temp_c is None or now.temp_c <= mode.temp_c
     return host or _stands_still(looks)
 
 
 def _stands_still(looks: Sequence[tuple[float, Context]]) -> bool:
-    """Tell whether the temperature has stopped falling.
+    """Return whether the temperature has stopped falling.
 
-    It takes a whole window of looks, or three distinct reads within a shorter one: between two refreshes of
-    a battery's thermometer every temperature stands still. Where there is no thermometer the window alone
+    Requires a complete window of looks, or three distinct readings within a shorter one: between two refreshes of
+    a battery's thermometer every temperature seems constant. Without a thermometer, only the window
     counts.
     """
     window = _window(looks)
@@ -177,7 +177,7 @@ def _stands_still(looks: Sequence[tuple[float, Context]]) -> bool:
 
 
 def _window(looks: Sequence[tuple[float, Context]]) -> Sequence[tuple[float, Context]]:
-    """Choose the looks of the last window, with one at or before its start where there is one."""
+    """Return the looks of the last window, including one at or before its start if available."""
     latest_s = looks[-1][0]
     first = 0
     for index, (at_s, _) in enumerate(looks):
@@ -187,7 +187,7 @@ def _window(looks: Sequence[tuple[float, Context]]) -> Sequence[tuple[float, Con
 
 
 def _refreshes(window: Sequence[tuple[float, Context]]) -> int:
-    """Count distinct reads: another temperature, or a refresh that the sensor tells of."""
+    """Count distinct readings: a different temperature, or a refresh reported by the sensor."""
     count, before = 0, None
     for _, seen in window:
         if seen.temp_c is not None and (seen.temp_c != before or seen.settled):
@@ -197,7 +197,7 @@ def _refreshes(window: Sequence[tuple[float, Context]]) -> int:
 
 
 def _slope(looks: Sequence[tuple[float, Context]]) -> float | None:
-    """Measure the rise in °C per minute between the first and the last known temperature of a window."""
+    """Compute the slope in °C per minute between the first and the last known temperature of a window."""
     known = [(at_s, seen.temp_c) for at_s, seen in _window(looks) if seen.temp_c is not None]
     if len(known) < 2 or known[-1][0] <= known[0][0]:  # noqa: PLR2004 - a slope needs two points
         return None

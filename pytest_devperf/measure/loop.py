@@ -1,7 +1,7 @@
-"""Measuring one process start: warm up, fit the budget, take rounds until there are enough.
+"""Measure one process start: warm up, fit the budget, and run rounds until there are enough.
 
-Nothing here reads a wall clock to decide: times come from the samples, waits from the clock handed in,
-so that a device made of arithmetic is measured the same way as a real one.
+No decision here depends on a wall clock: times come from the samples and waits from the given clock, so that a virtual
+device is measured in the same way as a real one.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from pytest_devperf.measure.budget import Cost, Fit, fit
 from pytest_devperf.measure.round import Earlier, Round, StartPlan, StartResult, Stop
 from pytest_devperf.measure.stability import converged
 from pytest_devperf.measure.undisturbed import with_round
-from pytest_devperf.measure.warmup import Warmth, check_tick, checked, settle
+from pytest_devperf.measure.warmup import WarmupTimes, check_tick, checked, warm_up
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
 from pytest_devperf.targets.protocol import Clock, ContextReporting, RoundContext, Runner, SelfWarming, Ticking
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
 
 ANCHORS = 3
-"""Times the anchor kernel is timed on either side of a round; the median of the six stands."""
+"""Number of anchor timings before and after a round; the median of the six counts."""
 
 MAX_REDOS = 2
-"""Times a round is taken again: a device that throttles three times in a row will not stop by itself."""
+"""Number of times that a round is repeated: a device that throttles three times in a row will not stop by itself."""
 
 WHOLE_FROM_NS = 10_000
-"""Samples from here on are kept as integers: half a nanosecond is then below 0.005 %."""
+"""Samples from this duration on are stored as integers: half a nanosecond is then less than 0.005 %."""
 
 DECIMALS = 4
-"""Decimals of a sample in ns with inner loops divided out; beyond them is only the division's noise."""
+"""Decimals of a sample in ns if it was divided by inner loops; further ones are only noise of the division."""
 
 Redo = Callable[[Round], bool]
-"""Says whether a round is worthless and taken again; waits for the device itself where it must."""
+"""Returns whether a round is unusable and must be repeated; waits for the device if necessary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What every round of a start is made of."""
+    """The parameters of every round of a start."""
 
     process: int
     iterations: int
@@ -50,13 +50,13 @@ class Job:
 
 
 def enough(so_far: Earlier, bound_ns: float | None, plan: Plan | None) -> Stop | None:
-    """Tell why the rounds so far are enough, or None.
+    """Return why the rounds so far are enough, or None.
 
     Args:
         so_far: Every round so far, those of earlier starts first.
-        bound_ns: The lowest centre only falls: once it is at or below this bound, no later round can turn the
-            pass into a fail. None: never.
-        plan: Its stability target, if convergence may end the metric; else None.
+        bound_ns: The lowest centre can only fall: once it is at or below this bound, no later round can turn the
+            pass into a fail. None: no bound.
+        plan: The plan with the stability target if convergence may end the metric, else None.
     """
     lowest_ns, rounds = so_far.lowest_ns, len(so_far.medians_ns)
     if (
@@ -73,28 +73,28 @@ def enough(so_far: Earlier, bound_ns: float | None, plan: Plan | None) -> Stop |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What happens around each round."""
+    """Actions around each round."""
 
     rest_s: float = 0.0
     """Wait between rounds in seconds."""
     use_anchor: bool = True
-    """Whether the anchor kernel is timed around each round."""
+    """Whether to time the anchor kernel before and after each round."""
     look: Callable[[], Context] | None = None
-    """Reads the sensors after each round, if its runner does not know them."""
+    """Reads the sensors after each round, unless its runner knows them."""
     on_round: Callable[[Round], None] | None = None
-    """Told of each round as it is kept."""
+    """Called with each round that is kept."""
     redo: Redo | None = None
-    """Whether a round is taken again, asked at most `MAX_REDOS` times for each."""
+    """Returns whether to repeat a round; called at most `MAX_REDOS` times for each."""
 
 
 AROUND_NOTHING = Around()
-"""Rounds one after the other, with their anchors."""
+"""Rounds without anything between them except their anchors."""
 
 
 def run_start(
     runner: Runner, start_plan: StartPlan, plan: Plan, clock: Clock, around: Around = AROUND_NOTHING
 ) -> StartResult:
-    """Do what `measure_start` does with a runner that answers at once."""
+    """Run `measure_start` for a runner that does not suspend."""
     return run_now(measure_start(runner, start_plan, plan, clock, around))
 
 
@@ -104,11 +104,11 @@ async def measure_start(
     """Measure one metric in one process start.
 
     Args:
-        runner: The workload, up.
-        start_plan: What this start is asked for.
+        runner: The running workload.
+        start_plan: The plan of this start.
         plan: The case's plan.
         clock: Waits between rounds.
-        around: What happens around each round.
+        around: Actions around each round.
 
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
@@ -117,7 +117,7 @@ async def measure_start(
     early = enough(so_far, start_plan.bound_ns, plan if start_plan.converge else None)
     if early is not None or start_plan.rounds <= 0:
         return _start_result(runner, start_plan, (), stop=early or "done", inner_loops=start_plan.inner_loops or 1)
-    warmth = await settle(runner, plan.warmup, start_plan.inner_loops, process=start_plan.process)
+    warmth = await warm_up(runner, plan.warmup, start_plan.inner_loops, process=start_plan.process)
     fitted = _fit(runner, start_plan, plan, warmth, around.rest_s)
     if fitted.needs_s is not None:
         return _start_result(
@@ -145,7 +145,7 @@ async def measure_start(
 
 
 async def take_kept_round(runner: AnyRunner, job: Job, index: int, clock: Clock, around: Around) -> Round:
-    """Rest, take a round until it is worth something, and report it.
+    """Rest, run a round until it is usable, and report it.
 
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
@@ -165,7 +165,7 @@ async def take_kept_round(runner: AnyRunner, job: Job, index: int, clock: Clock,
 
 
 def _seen(taken: Round, seen: Context) -> Round:
-    """Add to a round what the sensors say right after it; what its runner knows stands."""
+    """Add the sensors' readings right after a round; readings from its runner take precedence."""
     return replace(
         taken,
         temp_c=taken.temp_c if taken.temp_c is not None else seen.temp_c,
@@ -174,10 +174,10 @@ def _seen(taken: Round, seen: Context) -> Round:
 
 
 async def take_round(runner: AnyRunner, job: Job, index: int, *, use_anchor: bool) -> Round:
-    """Take one round: anchor three times, the burst, one unrecorded anchor, three more.
+    """Run one round: three anchors, the burst, one unrecorded anchor, three more.
 
-    The anchor right after a burst is 2 to 19 % slow (caches and clock are the workload's), so the first is
-    not counted.
+    The anchor right after a burst is 2 to 19 % slower (caches and clock are in the workload's state), so the first one
+    does not count.
     """
     anchors_ns = _anchors(runner) if use_anchor else []
     where = f"round {index + 1} of process start {job.process + 1}"
@@ -197,10 +197,10 @@ async def take_round(runner: AnyRunner, job: Job, index: int, *, use_anchor: boo
 
 
 def tidy(samples_ns: Sequence[float], inner_loops: int) -> tuple[float, ...]:
-    """Keep no more digits than a clock has, so that records stay short.
+    """Round samples to the precision of a clock, so that records stay small.
 
-    One call per iteration gives integers (but for averages of a tool, below ten microseconds); with inner
-    loops four decimals stay.
+    With one call per iteration, samples are integers (except averages of a tool below ten microseconds); with inner
+    loops, four decimals are kept.
     """
     if inner_loops != 1:
         return tuple(round(value, DECIMALS) or value for value in samples_ns)
@@ -212,7 +212,7 @@ def _shortened(value_ns: float) -> float:
 
 
 def _anchors(runner: AnyRunner) -> list[float]:
-    """Time the anchor; nothing where the runner has none."""
+    """Time the anchor; empty if the runner has none."""
     times_ns: list[float] = []
     for _ in range(ANCHORS):
         taken_ns = runner.anchor()
@@ -223,37 +223,37 @@ def _anchors(runner: AnyRunner) -> list[float]:
 
 
 def _decides(start_plan: StartPlan) -> bool:
-    """Tell whether this start decides on iterations and rounds for the later ones, too."""
+    """Return whether this start determines iterations and rounds of the later ones as well."""
     return start_plan.process == 0 and not start_plan.earlier.medians_ns
 
 
 def _own_rounds(start_plan: StartPlan, total: int) -> int:
-    """Give this start's part of the rounds that fit."""
+    """Return this start's part of the rounds that fit."""
     if total >= start_plan.total_rounds:
         return start_plan.rounds
     return min(start_plan.rounds, rounds_of_start(total, start_plan.processes, start_plan.process))
 
 
-def _fit(runner: AnyRunner, start_plan: StartPlan, plan: Plan, warmth: Warmth, rest_s: float) -> Fit:
-    """Fit the case into its budget, by what the warm-up took."""
+def _fit(runner: AnyRunner, start_plan: StartPlan, plan: Plan, warmth: WarmupTimes, rest_s: float) -> Fit:
+    """Fit the case into its budget, from the times of the warmup."""
     if warmth.call_ns is None or not _decides(start_plan):
         return Fit(rounds=start_plan.total_rounds, iterations=start_plan.iterations)
     cost = Cost(
-        iteration_s=(warmth.call_ns * warmth.inner_loops + warmth.beside_ns) / NS_PER_S,
+        iteration_s=(warmth.call_ns * warmth.inner_loops + warmth.untimed_ns) / NS_PER_S,
         round_s=rest_s,
-        start_s=((runner.load_ns or 0) + plan.warmup * (warmth.call_ns + warmth.beside_ns)) / NS_PER_S,
+        start_s=((runner.load_ns or 0) + plan.warmup * (warmth.call_ns + warmth.untimed_ns)) / NS_PER_S,
     )
     return _within(cost, start_plan, plan, fewest_rounds(start_plan.iterations))
 
 
 def _refit(start_plan: StartPlan, plan: Plan, first: Round, rest_s: float) -> Fit:
-    """Fit the rounds of a workload that warms itself, by what its first round took; iterations stay."""
+    """Fit the rounds of a workload that warms itself up, from the time of its first round; iterations are unchanged."""
     if not _decides(start_plan):
         return Fit(rounds=start_plan.total_rounds, iterations=start_plan.iterations)
     took_ns = max(sum(first.samples_ns), first.wall_ns or 0)
     fewest = fewest_rounds(len(first.samples_ns))
     fitted = _within(Cost(iteration_s=0.0, round_s=took_ns / NS_PER_S + rest_s), start_plan, plan, fewest)
-    # The first round is taken, so there is no going back: a tool that is too slow gets its fewest rounds.
+    # The first round has been run already: a tool that is too slow gets its fewest rounds.
     return Fit(rounds=fitted.rounds or min(fewest, start_plan.total_rounds), iterations=start_plan.iterations)
 
 

@@ -1,4 +1,4 @@
-"""One round, and what a process start is asked for and gives back."""
+"""A round, and the plan and the result of a process start."""
 
 from __future__ import annotations
 
@@ -8,51 +8,51 @@ from typing import Literal
 from pytest_devperf.targets.protocol import RoundContext
 
 Stop = Literal["done", "early-pass", "converged", "too-slow"]
-"""Why a process start ended a metric's rounds."""
+"""Why the rounds of a metric ended in a process start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round(RoundContext):
-    """Timed iterations, and what surrounded them."""
+    """Timed iterations, and the conditions around them."""
 
     process: int
     """Zero-based index of the process start."""
     samples_ns: tuple[float, ...]
-    """(iterations,) ns each, inner loops divided out; integers where there is one inner loop."""
+    """(iterations,) ns each, divided by inner loops; integers if there is one inner loop."""
     anchor_ns: float | None = None
-    """Median time of the anchor kernel around the round."""
+    """Median time of the anchor kernel before and after the round."""
 
     @classmethod
     def within(
         cls, context: RoundContext, *, process: int, samples_ns: tuple[float, ...], anchor_ns: float | None
     ) -> Round:
-        """Make a round of its samples and what surrounded them."""
+        """Build a round from its samples and its context."""
         surroundings = {each.name: getattr(context, each.name) for each in fields(RoundContext)}
         return cls(process=process, samples_ns=samples_ns, anchor_ns=anchor_ns, **surroundings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """What the rounds of a look so far come to, for one metric."""
+    """Summary of the rounds so far in a look, for one metric."""
 
     medians_ns: tuple[float, ...] = ()
     """Median of each round."""
     lowest_ns: float | None = None
-    """Lowest centre of a round, as `undisturbed` gives it; None before the first."""
+    """Lowest centre of a round, as computed by `undisturbed`; None before the first."""
     width: int | None = None
-    """Samples in the shortest round; None before the first."""
+    """Number of samples in the shortest round; None before the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPlan:
-    """What one process start is asked to do for one metric; travels to fresh interpreters as JSON."""
+    """The plan of one process start for one metric; sent to fresh interpreters as JSON."""
 
     process: int
     """Zero-based index of this process start."""
     rounds: int
-    """Rounds this start takes at most."""
+    """Most rounds of this start."""
     total_rounds: int
-    """Rounds planned over all starts."""
+    """Rounds planned for all starts."""
     processes: int
     """Process starts planned."""
     iterations: int
@@ -60,33 +60,33 @@ class StartPlan:
     inner_loops: int | None = None
     """Calls per iteration; None: calibrate (start 1 without a baseline)."""
     fixed: bool = False
-    """Whether iterations and inner loops were given (by a baseline, the command line or an earlier start):
+    """Whether iterations and inner loops were given by a baseline, the command line or an earlier start:
     they are then not fitted to the budget."""
     earlier: Earlier = field(default_factory=Earlier)
-    """What earlier starts of this look found."""
+    """Summary of the earlier starts of this look."""
     bound_ns: float | None = None
-    """Early-pass bound: a centre at or below it ends the metric; None: never."""
+    """Early-pass bound: a centre at or below it ends the metric; None: no bound."""
     converge: bool = False
     """Whether convergence may end the metric."""
     ready: int | None = None
-    """Iterations of the first round, where it only gets the workload ready; None: as many as the others have."""
+    """Iterations of the first round if it only warms up the workload; None: as many as in other rounds."""
 
     def iterations_of(self, index: int, usual: int) -> int:
-        """Give the iterations of a round by its zero-based index, where the others have `usual`."""
+        """Return the iterations of a round by its zero-based index, where `usual` is the number in other rounds."""
         return usual if index or self.ready is None else self.ready
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartResult:
-    """What one process start gave for one metric."""
+    """The result of one process start for one metric."""
 
     rounds: tuple[Round, ...]
     iterations: int
     inner_loops: int
     total_rounds: int
-    """Rounds planned over all starts after the budget was fitted."""
+    """Rounds planned for all starts after fitting the budget."""
     tick_ns: float | None
-    """Smallest step of the clock, undivided; None where the runner does not know it."""
+    """Smallest step of the clock, not divided by inner loops; None if the runner does not know it."""
     stop: Stop
     needs_s: float | None = None
-    """For `too-slow`: the `max_time` that would do."""
+    """For `too-slow`: the `max_time` that would be enough."""

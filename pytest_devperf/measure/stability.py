@@ -1,4 +1,4 @@
-"""How steady rounds are: their coefficient of variation, when it is good enough, and its grade."""
+"""Compute the stability of rounds: coefficient of variation, convergence, and grade."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_devperf.case.plan import Plan
 Quality = Literal["STABLE", "NOISY", "UNTRUSTWORTHY"]
 
 NOISY_UP_TO = 2.0
-"""Multiple of the target up to which rounds are noisy; beyond it they do not describe one state."""
+"""Multiple of the target up to which rounds are noisy; beyond it, they do not describe a single state."""
 
 ADVICE: dict[Quality, str] = {
     "NOISY": "end other programs, or let it rest between rounds (--devperf-round-cooldown)",
@@ -19,19 +19,19 @@ ADVICE: dict[Quality, str] = {
         "end other programs, let the device cool down (--devperf-cooldown, --devperf-round-cooldown) and measure again"
     ),
 }
-"""What a user does about a grade that is not the best."""
+"""Recommendation for each grade except the best."""
 
 
 def round_cov(medians_ns: Sequence[float]) -> float | None:
-    """Divide the standard deviation (ddof=1) of round medians by their mean; None below two rounds."""
+    """Divide the standard deviation (ddof=1) of round medians by their mean; None for fewer than two rounds."""
     return stats.cov(medians_ns)
 
 
 def converged(medians_ns: Sequence[float], plan: Plan) -> bool:
-    """Tell whether the rounds so far are steady enough to stop.
+    """Return whether the rounds so far are stable enough to stop.
 
-    The coefficient of variation of all rounds so far has been on target after each of the last
-    `plan.patience` rounds, and `plan.min_rounds` are done.
+    Requires that the coefficient of variation of all rounds was on target after each of the last `plan.patience`
+    rounds, and that `plan.min_rounds` are done.
     """
     done = len(medians_ns)
     if done < max(plan.min_rounds, plan.patience + 1):
@@ -47,7 +47,7 @@ def grade(spread: float | None, target: float) -> Quality:
     """Grade a coefficient of variation: on target, within twice the target, or beyond.
 
     Args:
-        spread: Coefficient of variation of round medians; None (fewer than two rounds) cannot be trusted.
+        spread: Coefficient of variation of round medians; None (fewer than two rounds) is untrustworthy.
         target: The target, as a fraction.
     """
     if spread is None:

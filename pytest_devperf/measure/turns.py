@@ -1,6 +1,6 @@
-"""Two workloads that are up at the same time, measured round by round in turns.
+"""Measure two running workloads round by round in turns.
 
-What drifts, heat above all, touches both alike; so neither anchor nor early pass nor convergence applies.
+Drift, especially heat, affects both alike, so there is no anchor, no early pass and no convergence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.measure.budget import Cost, fit
 from pytest_devperf.measure.loop import AROUND_NOTHING, Around, Job, take_kept_round
 from pytest_devperf.measure.round import Round, StartPlan, StartResult
-from pytest_devperf.measure.warmup import settle
+from pytest_devperf.measure.warmup import warm_up
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.targets.awaited import run_now
 from pytest_devperf.targets.protocol import Clock, Runner, SelfWarming, Ticking
@@ -22,7 +22,7 @@ OLD, NEW = "A", "B"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """Both workloads, up."""
+    """Both running workloads."""
 
     old: Runner
     new: Runner
@@ -40,21 +40,21 @@ def run_turns(
     """Measure two workloads in one process start.
 
     Args:
-        sides: Both, up.
-        start_plan: What this start is asked for, of each side.
+        sides: Both running workloads.
+        start_plan: The plan of this start, for each side.
         plan: The case's plan.
         clock: Waits between rounds.
-        order: Whose round each is, `A` the old workload's, `B` the new one's; cut where fewer rounds are asked for.
-        around: What happens around each round; no anchor is timed.
+        order: The side of each round: `A` is the old workload, `B` the new one; cut if fewer rounds are planned.
+        around: Actions around each round; no anchor is timed.
 
     Returns:
-        The old stretch and the new one, with equally many rounds.
+        The results of the old and the new workload, with equally many rounds.
 
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
     """
     runners = {OLD: sides.old, NEW: sides.new}
-    start_plan = _settled(runners, start_plan, plan, around.rest_s)
+    start_plan = _warmed_up(runners, start_plan, plan, around.rest_s)
     taken: dict[str, list[Round]] = {OLD: [], NEW: []}
     began_ns = clock.now_ns()
     for letter in order:
@@ -69,13 +69,13 @@ def run_turns(
     return _start_result(runners[OLD], start_plan, taken[OLD]), _start_result(runners[NEW], start_plan, taken[NEW])
 
 
-def _settled(runners: dict[str, Runner], start_plan: StartPlan, plan: Plan, rest_s: float) -> StartPlan:
-    """Warm both up, and choose inner loops and iterations for both, by what they take."""
-    new = run_now(settle(runners[NEW], plan.warmup, start_plan.inner_loops, process=start_plan.process))
-    old = run_now(settle(runners[OLD], plan.warmup, new.inner_loops, process=start_plan.process))
+def _warmed_up(runners: dict[str, Runner], start_plan: StartPlan, plan: Plan, rest_s: float) -> StartPlan:
+    """Warm up both workloads, and choose the same inner loops and iterations for both."""
+    new = run_now(warm_up(runners[NEW], plan.warmup, start_plan.inner_loops, process=start_plan.process))
+    old = run_now(warm_up(runners[OLD], plan.warmup, new.inner_loops, process=start_plan.process))
     iterations = start_plan.iterations
     if start_plan.process == 0 and not start_plan.fixed and new.call_ns is not None and old.call_ns is not None:
-        each_ns = (new.call_ns + old.call_ns) * new.inner_loops + new.beside_ns + old.beside_ns
+        each_ns = (new.call_ns + old.call_ns) * new.inner_loops + new.untimed_ns + old.untimed_ns
         fitted = fit(
             Cost(iteration_s=each_ns / NS_PER_S, round_s=2 * rest_s),
             rounds=start_plan.total_rounds,
@@ -90,7 +90,7 @@ def _settled(runners: dict[str, Runner], start_plan: StartPlan, plan: Plan, rest
 
 
 def _within(start_plan: StartPlan, plan: Plan, pair_ns: int) -> StartPlan:
-    """Plan fewer rounds where the first of each side took too long for all of them; one start's at least."""
+    """Plan fewer rounds if the first of each side took too long, but at least those of one start."""
     affordable = math.floor(plan.max_time * NS_PER_S / pair_ns) if pair_ns > 0 else start_plan.total_rounds
     return replace(start_plan, total_rounds=min(start_plan.total_rounds, max(start_plan.rounds, affordable)))
 

@@ -1,9 +1,9 @@
-"""What a round tells of the code rather than of the machine.
+"""Estimate the time of the code without interference by the machine.
 
-Interference only adds time: another program on the CPU, a neighbour on the same core, a collection. So the slower half
-of a round may be the machine, and the faster half is the code: its median is the round's centre, its interquartile
-range the round's width. Where iterations are so long that even the faster ones were interrupted, what the kernel
-says the thread waited for a CPU is taken off instead.
+Interference only adds time: another program on the CPU, a neighbour on the same core, a garbage collection. So the
+slower half of a round may be due to the machine, while the faster half is due to the code: its median is the round's
+centre, its interquartile range the round's width. If iterations are so long that even the faster ones were interrupted,
+the time that the thread waited for a CPU, according to the kernel, is subtracted instead.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from pytest_devperf import stats
 from pytest_devperf.measure.round import Earlier, Round, StartResult
 
 FEWEST_FOR_HALVES = 12
-"""Iterations below which a round has no faster half worth the name: three values on either side of its quartiles."""
+"""Fewest iterations for which a round has a meaningful faster half: three values on either side of its quartiles."""
 
 FEWEST_CALM = 3
-"""Undisturbed rounds below which the narrowest of them is chance."""
+"""Fewest undisturbed rounds for which the narrowest is not a coincidence."""
 
 NARROWEST_TO_USUAL = 2.0
-"""Factor between the narrowest of a dozen rounds and their usual width: the IQR of 30 values varies by a third."""
+"""Ratio of the usual width of a dozen rounds to the narrowest: the IQR of 30 values varies by a third."""
 
 THREADS_SLACK = 1.1
-"""CPU time over running time up to which a single thread worked: clocks of the two are read one after the other."""
+"""Ratio of CPU time to running time up to which only one thread worked: the two clocks are not read at once."""
 
 CENTRE, LOW, HIGH = 0.25, 0.125, 0.375
-"""Median and quartiles of the faster half, as quantiles of all iterations of a round."""
+"""Quartiles and median of the faster half, as quantiles of all iterations of a round."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundEstimates:
-    """Each round's centre and width, and whether its iterations were interrupted; times per call."""
+    """Centre and width of each round, and whether its iterations were interrupted; times per call."""
 
     centres: Sequence[float]
     widths: Sequence[float]
     interrupted: Sequence[bool]
-    """Whether even the faster half of the iterations waited for a CPU; then the width says nothing."""
+    """Whether even the faster half of the iterations waited for a CPU; the width then means nothing."""
     fewest: int
-    """Iterations of the shortest round."""
+    """Number of iterations in the shortest round."""
 
     @property
     def iqr(self) -> float:
         """The run's own IQR: twice that of the narrowest round, which is the least disturbed one.
 
-        Where nearly every round was interrupted, or rounds have fewer iterations than quartiles need, the IQR of the
-        rounds' centres takes its place.
+        If nearly every round was interrupted, or rounds have too few iterations for quartiles, it is the IQR of the
+        rounds' centres instead.
         """
         calm = [width for width, cut in zip(self.widths, self.interrupted, strict=True) if not cut]
         if len(calm) >= FEWEST_CALM and self.fewest >= stats.FEWEST_FOR_QUARTILES:
@@ -59,11 +59,11 @@ class RoundEstimates:
 def undisturbed(
     rows: Sequence[Sequence[float]], ran_ns: Sequence[float | None] = (), inner_loops: int = 1
 ) -> RoundEstimates:
-    """Estimate rounds by their undisturbed part.
+    """Estimate rounds from their undisturbed part.
 
     Args:
         rows: (rounds, iterations) ns per call, no row empty.
-        ran_ns: (rounds,) as `ran_of` gives it; empty where nothing of it is known.
+        ran_ns: (rounds,) as returned by `ran_of`; empty if not known.
         inner_loops: Calls per iteration.
     """
     centres, widths = stats.centres_and_widths(rows, *_quantiles(rows))
@@ -76,12 +76,12 @@ def undisturbed(
 
 
 def centre_ns(taken: Round, inner_loops: int) -> float:
-    """Give the centre of one round in ns per call."""
+    """Return the centre of one round in ns per call."""
     return undisturbed([taken.samples_ns], [ran_of(taken)], inner_loops).centres[0]
 
 
 def with_round(so_far: Earlier, taken: Round, inner_loops: int) -> Earlier:
-    """Count one more round."""
+    """Return the summary with one more round."""
     centre, width = centre_ns(taken, inner_loops), len(taken.samples_ns)
     return Earlier(
         medians_ns=(*so_far.medians_ns, stats.median(taken.samples_ns)),
@@ -91,10 +91,10 @@ def with_round(so_far: Earlier, taken: Round, inner_loops: int) -> Earlier:
 
 
 def earlier_of(start_results: Iterable[StartResult]) -> Earlier:
-    """Sum up what earlier starts of a look found.
+    """Summarise earlier starts of a look.
 
     Args:
-        start_results: What each of them gave for one metric.
+        start_results: The result of each start for one metric.
     """
     so_far = Earlier()
     for start_result in start_results:
@@ -104,10 +104,10 @@ def earlier_of(start_results: Iterable[StartResult]) -> Earlier:
 
 
 def ran_of(taken: Round) -> int | None:
-    """Give the wall time of a round without what its thread waited for a CPU, in ns.
+    """Return the wall time of a round without the time that its thread waited for a CPU, in ns.
 
     Returns:
-        None where it is not known, or where more than one thread worked: their waits overlap.
+        None if not known, or if more than one thread worked, since their waits overlap.
     """
     if taken.wall_ns is None or taken.waited_ns is None:
         return None
@@ -118,5 +118,5 @@ def ran_of(taken: Round) -> int | None:
 
 
 def _quantiles(rows: Sequence[Sequence[float]]) -> tuple[float, float, float]:
-    """Choose centre and quartiles: of the faster half, or of all iterations where a round has few."""
+    """Return centre and quartiles: those of the faster half, or of all iterations if a round has few."""
     return (CENTRE, LOW, HIGH) if min(map(len, rows)) >= FEWEST_FOR_HALVES else (0.5, 0.25, 0.75)

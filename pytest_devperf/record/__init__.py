@@ -1,1 +1,1 @@
-"""What is kept of a run: raw samples, context, cautions, and the document that carries them."""
+"""The records of a run: raw samples, context, cautions, and the run document."""

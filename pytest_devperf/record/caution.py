@@ -1,4 +1,4 @@
-"""What makes a measurement less than it seems, by name; each can be accepted by its name."""
+"""Cautions: named reasons to doubt a measurement, which users can accept one by one."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from pytest_devperf.sensor.summary import RoundFacts, waited_percent
 from pytest_devperf.targets.device import HOST
 
 BUSY_CPU_PERCENT = 30.0
-"""CPU used by others before a run that makes a host busy; on four cores one program more than itself. A user may
-set another (`devperf_busy_cpu_percent`).
+"""CPU use of other programs before a run above which a host is busy; on four cores, that is one busy program. Users can
+set another value (`devperf_busy_cpu_percent`).
 """
 
 CONTENDED_PERCENT = 10.0
-"""Share of a round spent waiting for a CPU. With a core to spare 0.1 to 0.2 % was seen, with two busy programs on two
-CPUs 36 %: ten lies far from both.
+"""Share of a round spent waiting for a CPU. 0.1 to 0.2 % was observed with a free core, and 36 % with two busy programs
+on two CPUs: ten is far from both.
 """
 
 LOW_BATTERY_PCT = 25.0
-"""Level below which phones begin to save power on their own: warnings and savers start at 15 to 20 %."""
+"""Level below which phones begin to save power by themselves: warnings and savers start at 15 to 20 %."""
 
 FEW_ROUNDS = 5
-"""Planned rounds below which the spread of rounds says little: also the least before convergence is judged."""
+"""Planned rounds below which the spread of rounds means little, and before which convergence is not considered."""
 
 GRADES: Mapping[Quality, str] = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustworthy"}
-"""Cautions of the grades of stability."""
+"""Caution for each grade of stability."""
 
 ONE_ROUND = "one round does not show how much rounds vary: measure more (--devperf-rounds, --devperf-max-time)"
-"""What the grade of a single round comes to."""
+"""Explanation of the grade of a single round."""
 
 SHOWN_FAILURES = 3
-"""Failures of sensors that are shown: one that fails otherwise each time would fill the screen."""
+"""Failures of sensors that are shown: different failures on every look would fill the screen."""
 
 THERMAL_SERVICE = "thermalservice: "
-"""How a look begins what it says of a phone's thermal service."""
+"""Prefix of notes in a look about a phone's thermal service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
-    """One thing to know about a measurement."""
+    """A reason to doubt a measurement."""
 
     slug: str
     words: str
-    """What it means, as a clause."""
+    """Its meaning, as a clause."""
     refuses: bool = False
-    """Whether a case that carries it is not compared, unless it is accepted."""
+    """Whether a case with this caution is not compared, unless the caution is accepted."""
     host_told: bool = False
-    """Whether it is only told on a host, unless the context is strict."""
+    """Whether a host only reports it, unless the context is strict."""
     remedy: str = ""
-    """What the user does about it, where it refuses."""
+    """What the user should do if it refuses comparison."""
 
 
 CAUTIONS: Mapping[str, Caution] = {
@@ -149,12 +149,12 @@ CAUTIONS: Mapping[str, Caution] = {
         Caution(slug="untrustworthy", words="round medians vary more than twice the stability target"),
     )
 }
-"""Every caution by its name; those that refuse first."""
+"""Every caution by its name; refusing ones first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What a run knows of itself beside its context."""
+    """Facts about a run in addition to its context."""
 
     kind: str = HOST
     """Kind of device."""
@@ -163,35 +163,35 @@ class RunFacts:
     instrumented: str | None = None
     """Name of what traced the measuring thread."""
     processes: int | None = None
-    """Process starts planned; None where no rounds were to be measured."""
+    """Process starts planned; None if no rounds were planned."""
     rounds_run: int | None = None
     rounds_planned: int | None = None
-    """Rounds planned once the budget was fitted; None where no rounds were to be measured."""
+    """Rounds planned after fitting the budget; None if no rounds were planned."""
     ended_early: bool = False
-    """Whether the rounds ended because enough was known (an early pass, convergence)."""
+    """Whether the rounds ended because there were enough (an early pass, convergence)."""
     quality: Quality | None = None
     emulator: bool = False
     debug_build: bool = False
     shared_process: bool = False
-    """Whether a load or memory was taken in the process of the whole test run."""
+    """Whether load or memory was measured in the process of the whole test run."""
     unseeded: Sequence[str] = ()
     """Inputs that differ in every process start."""
     timed_whole: bool = False
-    """Whether a program was timed from its start to its end."""
+    """Whether a program was timed as a whole."""
     uncounted_children: bool = False
-    """Whether a child process ended that was not looked at, or not just before its end."""
+    """Whether the memory of a child process is unknown, or was not read just before its exit."""
 
 
 def own_cautions(context: RunContext, facts: RunFacts, *, busy_cpu_percent: float = BUSY_CPU_PERCENT) -> dict[str, str]:
-    """Name the cautions that a run can know by itself, without a baseline.
+    """Return the cautions that follow from a run itself, without a baseline.
 
     Args:
-        context: What its sensors came to.
-        facts: What else it knows.
-        busy_cpu_percent: CPU used before the run above which the host counts as busy.
+        context: The summary of its sensors.
+        facts: Further facts.
+        busy_cpu_percent: CPU use before the run above which a host is busy.
 
     Returns:
-        Slug -> what made it, in words with numbers; in the order of `CAUTIONS`.
+        Slug -> its cause, with numbers; in the order of `CAUTIONS`.
     """
     found = dict(_of_heat(context, facts))
     found.update(_of_sensors(context, busy_cpu_percent))
@@ -203,12 +203,12 @@ def own_cautions(context: RunContext, facts: RunFacts, *, busy_cpu_percent: floa
 def refusing(
     slugs: Iterable[str], *, kind: str, strict_context: bool = False, accept: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Choose the cautions that forbid a comparison.
+    """Return the cautions that refuse a comparison.
 
     Args:
-        slugs: Cautions that a case carries; names that are not known are told only.
+        slugs: Cautions of a case; unknown ones never refuse.
         kind: Kind of device.
-        strict_context: Whether all refusing cautions refuse on a host too.
+        strict_context: Whether all refusing cautions refuse on a host as well.
         accept: Cautions that the user accepts.
     """
     told = kind == HOST and not strict_context
@@ -250,7 +250,7 @@ def _of_sensors(context: RunContext, busy_cpu_percent: float) -> Iterator[tuple[
 def _of_rounds(facts: RunFacts) -> Iterator[tuple[str, str]]:
     waits = [percent for percent in map(waited_percent, facts.rounds) if percent is not None]
     count = sum(percent > CONTENDED_PERCENT for percent in waits)
-    # One preemption fills a round of microseconds, and the best round decides: it takes most of them to matter.
+    # One preemption dominates a round of microseconds, but the best round counts: most rounds have to be affected.
     if count > len(waits) / 2:
         yield (
             "contended",

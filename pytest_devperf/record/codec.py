@@ -1,7 +1,7 @@
-"""Run documents as bytes, and back again, validated.
+"""Encode run documents, and decode and validate them.
 
-The bytes are UTF-8 JSON laid out for people and for `git diff`: keys in the order of the types, one
-row of samples on one line.
+The encoding is UTF-8 JSON formatted for people and for `git diff`: keys in the order of the types, one
+row of samples per line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pytest_devperf.untrusted import excerpt, is_lfs_pointer, shown
 _FAMILY, _, _VERSION = SCHEMA.partition("/")
 
 _CUT_SHORT = re.compile(rb'\A\s*\{\s*"schema"\s*:\s*"' + _FAMILY.encode() + rb"/")
-"""How every document of ours begins: what begins so and does not parse is damaged, not foreign."""
+"""Beginning of every document: if such a document cannot be parsed, it is damaged and not foreign."""
 
 _MOST_KHZ = 10**9
 """A terahertz."""
@@ -32,14 +32,14 @@ _MEND = "restore it from a copy or delete it"
 
 
 class _Wire(msgspec.Struct, frozen=True, kw_only=True, rename={"form": "schema"}):
-    """A document as read: unlike one that is made, it has to name its schema."""
+    """A document that was read: it must contain its schema, unlike one that is created."""
 
     form: str
     runs: tuple[Run, ...]
 
 
 class RunHead(msgspec.Struct, frozen=True, kw_only=True):
-    """What a listing needs of a run; its cases are skipped over while reading."""
+    """The parts of a run needed for a listing; its cases are skipped while reading."""
 
     id: str = ""
     label: str | None = None
@@ -58,7 +58,7 @@ class _Author(msgspec.Struct, frozen=True):
 
 
 class _Claim(msgspec.Struct, frozen=True, rename={"form": "schema"}):
-    """The least that a document of any version says of itself."""
+    """The minimum that a document of any version contains."""
 
     form: str | None = None
     runs: tuple[_Author, ...] = ()
@@ -69,13 +69,13 @@ _heads = msgspec.json.Decoder(_WireHead)
 
 
 def encode(document: Document) -> bytes:
-    """Lay a document out as JSON.
+    """Encode a document as JSON.
 
-    Samples are integers wherever they are whole and no inner loop was divided out.
+    Samples are integers if they are whole and were not divided by inner loops.
 
     Raises:
-        StoreError: A number is NaN or infinite, a duration is not positive, or the rows of a metric do
-            not fit its process starts; nothing of the kind is ever written.
+        StoreError: A number is NaN or infinite, a duration is not positive, or the number of rows of a metric does
+            not match its process starts; such a document is never written.
     """
     for run in document.runs:
         flaw = next(_flaws(run, durations=True), None)
@@ -95,16 +95,16 @@ def encode(document: Document) -> bytes:
 
 
 def decode(data: bytes, source: str) -> Document:
-    """Read a document and check it against the types and against itself.
+    """Decode a document, and validate its types and its consistency.
 
-    A sample that is zero or negative is left in: it makes its own case incomparable, not the file.
+    A sample that is zero or negative is accepted: it makes its own case incomparable, not the file unreadable.
 
     Args:
         data: UTF-8 JSON.
-        source: What the bytes are called in errors, a path most often.
+        source: Name of the document in errors, usually a path.
 
     Raises:
-        StoreError: Foreign, damaged, of another version, or contradicting itself.
+        StoreError: It is not a run document, damaged, of another version, or inconsistent.
     """
     wire = _read(_documents, data, source)
     for run in wire.runs:
@@ -115,17 +115,17 @@ def decode(data: bytes, source: str) -> Document:
 
 
 def decode_heads(data: bytes, source: str) -> tuple[RunHead, ...]:
-    """Read only what a listing needs of every run of a document.
+    """Decode only what a listing needs of every run of a document.
 
     Raises:
-        StoreError: Foreign, damaged, or of another version.
+        StoreError: It is not a run document, damaged, or of another version.
     """
     heads: tuple[RunHead, ...] = _read(_heads, data, source).runs
     return heads
 
 
 def schema() -> dict[str, Any]:
-    """Describe the document as a JSON Schema (2020-12)."""
+    """Return the JSON Schema (2020-12) of the document."""
     found = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(_Wire)))  # tuples are lists in JSON
     definitions = found["$defs"]
     definitions["Document"] = definitions.pop("_Wire") | {
@@ -142,7 +142,7 @@ def schema() -> dict[str, Any]:
 
 
 def settings_of(plan: Plan) -> dict[str, Any]:
-    """Spell a plan as the `settings` of a run: times carry their unit.
+    """Convert a plan to the `settings` of a run; the keys of times include their unit.
 
     >>> settings_of(Plan(max_time=9.0))["max_time_s"]
     9.0
@@ -162,7 +162,7 @@ def _read(decoder: msgspec.json.Decoder[Any], data: bytes, source: str) -> Any: 
 
 
 def _refusal(data: bytes, source: str, error: Exception | None) -> StoreError:
-    """Say why bytes are no document: foreign, another version, or damaged."""
+    """Return why bytes are not a valid document: foreign, another version, or damaged."""
     foreign = StoreError(
         f"{source} is not a {_FAMILY} run document", "name a file that --devperf-json or a store wrote"
     )
@@ -189,11 +189,11 @@ def _refusal(data: bytes, source: str, error: Exception | None) -> StoreError:
 
 
 def _flaws(run: Run, *, durations: bool) -> Iterator[str]:
-    """Tell in which measurements the rows contradict each other.
+    """Describe inconsistencies of measurements.
 
     Args:
-        run: What is looked through.
-        durations: Whether a duration that is not positive and finite counts too.
+        run: The run to check.
+        durations: Whether durations that are not positive and finite count as well.
     """
     for context in (run.run_context, *(case.run_context for case in run.cases)):
         if any(not 0 <= khz <= _MOST_KHZ for khz in context.clock_state.max_khz.values()):
@@ -226,17 +226,17 @@ def _positive(held: Measurement | Confirmation) -> bool:
 
 
 class _NotFiniteError(Exception):
-    """Names the place of a number that JSON cannot hold."""
+    """Contains the place of a number that JSON cannot represent."""
 
 
 def _foreign(value: object) -> object:
-    """Turn what is no plain data into something readable, so that an odd parameter never loses a run."""
+    """Convert a value that JSON cannot represent to text, so that an unusual parameter never loses a run."""
     as_list = getattr(value, "tolist", None)  # arrays and their scalars
     return as_list() if callable(as_list) else repr(value)
 
 
 def _whole_numbers(metric: dict[str, Any]) -> None:
-    """Write whole nanoseconds as integers where the clock was read around every single call."""
+    """Convert whole nanoseconds to integers if the clock was read around every single call."""
     if metric["inner_loops"] not in {None, 1}:
         return
     for held in (metric, metric["confirmation"] or {}, metric["against"] or {}):
@@ -245,7 +245,7 @@ def _whole_numbers(metric: dict[str, Any]) -> None:
 
 
 def _layout(value: Any, pad: str) -> str:  # noqa: ANN401 - any JSON value
-    """Put one key or one flat list on a line."""
+    """Format one key or one flat list per line."""
     inner = pad + " "
     if isinstance(value, dict) and value:
         items = [f"{_flat(str(key), key)}: {_named(key, item, inner)}" for key, item in value.items()]
@@ -267,9 +267,9 @@ def _named(key: object, value: Any, pad: str) -> str:  # noqa: ANN401 - any JSON
 def _flat(value: Any, place: object) -> str:  # noqa: ANN401 - any JSON value
     try:
         text = msgspec.json.encode(value, enc_hook=_foreign).decode()
-    except UnicodeEncodeError:  # an undecodable file name, carried as lone surrogates
+    except UnicodeEncodeError:  # an undecodable file name, represented by lone surrogates
         text = msgspec.json.encode(_printable(value)).decode()
-    if "null" in text:  # which is also how msgspec writes NaN and infinities
+    if "null" in text:  # msgspec also encodes NaN and infinities as null
         for item in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(item, float) and not isfinite(item):
                 raise _NotFiniteError(place)

@@ -1,4 +1,4 @@
-"""From what process starts gave to a `Measurement`, and its summaries again from its raw samples."""
+"""Combine the results of process starts into a `Measurement`, and compute summaries from raw samples."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _Number = TypeVar("_Number", int, float)
 
 
 def time_measurement(metric: Metric, start_results: Sequence[StartResult], *, main: bool = False) -> Measurement:
-    """Put the results of all process starts together.
+    """Combine the results of all process starts.
 
     Args:
         metric: A metric made of rounds.
-        start_results: What each start gave, in the order of the starts; one without rounds is fine.
-        main: Whether `stable` speaks of it.
+        start_results: The result of each start, in order; a start may have no rounds.
+        main: Whether it is the main metric, described by `stable`.
     """
     rounds = [taken for start_result in start_results for taken in start_result.rounds]
     inner_loops = next((start_result.inner_loops for start_result in start_results if start_result.rounds), 1)
@@ -61,10 +61,10 @@ def time_measurement(metric: Metric, start_results: Sequence[StartResult], *, ma
 
 
 def series(start_results: Sequence[StartResult], name: str) -> tuple[StartResult, ...]:
-    """Read a further series of the same runs (`Round.also`) as results of their own.
+    """Return a further series of the same runs (`Round.also`) as separate results.
 
     Args:
-        start_results: What each process start gave.
+        start_results: The result of each process start.
         name: The series; rounds that lack it are left out.
     """
     return tuple(
@@ -83,13 +83,13 @@ def series(start_results: Sequence[StartResult], name: str) -> tuple[StartResult
 def scalar_measurement(
     metric: Metric, rows: Rows, processes: Sequence[int], *, baseline: float | None = None
 ) -> Measurement:
-    """Put the values of a metric with few of them together.
+    """Combine the values of a metric with few values.
 
     Args:
         metric: Of kind `start` (values in ns), `memory` (in MiB above `baseline`) or `recorded` (in its unit).
         rows: (starts, values); a start may give several recorded values.
-        processes: (starts,) index of the process start each row comes from.
-        baseline: Memory before the workload was brought up, in MiB.
+        processes: (starts,) index of the process start of each row.
+        baseline: Memory before the workload was created, in MiB.
     """
     kept = _kept(rows)
     timed = metric.kind == "start"
@@ -111,12 +111,12 @@ def scalar_measurement(
 def with_confirmation(
     measurement: Measurement, source: Sequence[StartResult] | Rows, processes: Sequence[int] = ()
 ) -> Measurement:
-    """Lay the second look at a suspect beside the first.
+    """Add the second look at a suspect to a measurement.
 
     Args:
         measurement: The first look.
-        source: Stretches for a metric made of rounds, rows of values for another.
-        processes: (starts,) index of the process start of each row; of rows alone.
+        source: Results of starts for a metric of rounds, rows of values for another metric.
+        processes: (starts,) index of the process start of each row; only for rows.
     """
     if measurement.kind == "rounds":
         rounds: list[Round] = [
@@ -140,12 +140,12 @@ def with_confirmation(
 
 
 def derive(measurement: Measurement) -> Measurement:
-    """Compute every summary again from the raw samples.
+    """Compute every summary from the raw samples.
 
-    A metric made of rounds: `robust` is the minimum of the round medians, `iqr` the median of the rounds' IQRs, and
-    `undisturbed` and `iqr_undisturbed` are the same of what interference left alone. Another: `robust` is the median
-    of its values, `iqr` their IQR, or the range within a start where that is wider. The clock's step grows to the
-    smallest step seen between two samples.
+    For a metric of rounds, `robust` is the minimum of the round medians and `iqr` the median of the rounds' IQRs;
+    `undisturbed` and `iqr_undisturbed` are the same for the undisturbed part. For other metrics, `robust` is the median
+    of the values and `iqr` their IQR, or the range within a start if that is larger. The clock's step is at least the
+    smallest difference of two samples.
     """
     rows = raw_rows(measurement)
     if not rows:
@@ -182,26 +182,26 @@ def derive(measurement: Measurement) -> Measurement:
 
 
 def raw_rows(measurement: Measurement | Confirmation) -> Rows:
-    """Give the raw samples that are there, in ns or in the metric's unit; rows without values left out."""
+    """Return the raw samples, in ns or in the metric's unit, without empty rows."""
     rows = measurement.samples_ns if measurement.samples_ns is not None else measurement.samples
     return [row for row in rows or () if row]
 
 
 def centre_of_rounds(rows: Rows) -> tuple[float, float]:
-    """Give the minimum of the round medians and the IQR within rounds."""
+    """Return the minimum of the round medians and the IQR within rounds."""
     centres, widths = stats.centres_and_widths(rows)
     return min(centres), stats.within_iqr(rows, centres, widths)
 
 
 def centre_of_few(rows: Rows) -> tuple[float, float]:
-    """Give the median of the starts' medians, and their IQR or the usual range within a start."""
+    """Return the median of the starts' medians, and their IQR or the usual range within a start."""
     values = [stats.median(row) for row in rows]
     ranges = [max(row) - min(row) for row in rows]
     return stats.median(values), max(stats.iqr(values), stats.median(ranges))
 
 
 def summarise(ranked: Sequence[float], *, timed: bool) -> Summary:
-    """Sum ascending values up, in their unit; `timed`: they are milliseconds."""
+    """Summarise sorted values in their unit; `timed`: they are milliseconds."""
     middle = stats.median(ranked, presorted=True)
     return Summary(
         mean=stats.mean(ranked),
@@ -216,7 +216,7 @@ def summarise(ranked: Sequence[float], *, timed: bool) -> Summary:
 
 
 def stable_of(measurement: Measurement, plan: Plan, *, rest_s: float = 0.0) -> Stable | None:
-    """Tell how steady a metric made of rounds was; None where it has no rounds.
+    """Describe the stability of a metric of rounds; return None if it has no rounds.
 
     Args:
         measurement: The main time metric.
@@ -245,6 +245,6 @@ def _kept(rows: Rows) -> tuple[tuple[float, ...], ...]:
 
 
 def _unless_unknown(values: Iterable[_Number | None]) -> tuple[_Number | None, ...]:
-    """Keep one value per round; nothing at all where none is known."""
+    """Keep one value per round; return nothing if no value is known."""
     kept = tuple(values)
     return kept if any(value is not None for value in kept) else ()

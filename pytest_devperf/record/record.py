@@ -1,7 +1,7 @@
-"""The run document: what `--devperf-json` writes and the store keeps.
+"""The run document, as written by `--devperf-json` and by the store.
 
-Field names are the JSON keys. `None` means *not known*. Raw samples are the truth; every summary can
-be derived from them again.
+Field names are the JSON keys. `None` means *not known*. Every summary can be computed again from the raw
+samples.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pytest_devperf.sensor.context import RunContext
 from pytest_devperf.targets.device import Device
 
 SCHEMA = "pytest-devperf/1"
-"""Name and version of the document; a reader refuses another."""
+"""Name and version of the document; a document with another version is refused."""
 
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-"""A whole number of 64 bits: longer ones are damage, and no float holds them."""
+"""A whole number of 64 bits: a longer one is damaged data, and no float can represent it."""
 
 Setting = Whole | float | str | bool | None
 """A value of a run's settings."""
@@ -29,7 +29,7 @@ Verdict = Literal["regressed", "improved", "within_noise", "suspect", "incompara
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """Told, never gating; in the metric's unit."""
+    """Values in the metric's unit that are reported but never decide a verdict."""
 
     mean: float
     p50: float
@@ -39,11 +39,11 @@ class Summary(Struct, frozen=True, kw_only=True):
     max: float
     std: float
     per_s: float | None = None
-    """Iterations per second at the median; None for what is no time."""
+    """Iterations per second at the median; None if it is not a time."""
 
 
 class Confirmation(Struct, frozen=True, kw_only=True):
-    """The second look at a suspect; never serves as a baseline."""
+    """The second look at a suspect; never used as a baseline."""
 
     process: tuple[Whole, ...]
     samples_ns: tuple[tuple[float, ...], ...] | None = None
@@ -62,50 +62,50 @@ class Measurement(Struct, frozen=True, kw_only=True):
     better: Better = "lower"
     kind: Kind = "rounds"
     main: bool = False
-    """Whether `stable` speaks of it."""
+    """Whether it is the metric that `stable` describes."""
     process: tuple[Whole, ...]
-    """(rounds,) index of the process start each row of samples comes from."""
+    """(rounds,) index of the process start of each row of samples."""
     inner_loops: Whole | None = None
     samples_ns: tuple[tuple[float, ...], ...] | None = None
-    """(rounds, iterations) ns; of times alone."""
+    """(rounds, iterations) ns; only for times."""
     samples: tuple[tuple[float, ...], ...] | None = None
-    """(starts, values) in `unit`; of everything that is no time."""
+    """(starts, values) in `unit`; only for metrics other than times."""
     cpu_ns: tuple[Whole | None, ...] = ()
     anchor_ns: tuple[float | None, ...] = ()
     ran_ns: tuple[Whole | None, ...] = ()
-    """(rounds,) wall time of the round without what its thread waited for a CPU; None if several threads worked."""
+    """(rounds,) wall time of the round without waits of its thread for a CPU; None if several threads worked."""
     temp_c: tuple[float | None, ...] = ()
     """Highest temperature of each round; empty if no round has one."""
     clock_khz: tuple[Whole | None, ...] = ()
-    """Highest frequency that any processor was allowed in each round."""
+    """Highest allowed frequency of any processor in each round."""
     tick_ns: float | None = None
-    """The clock's step for one iteration: inner loops divided out."""
+    """The clock's step for one iteration, divided by inner loops."""
     robust: float | None = None
-    """Minimum of the round medians, or the median of few values; in `unit`."""
+    """Minimum of the round medians, or the median of a few values; in `unit`."""
     median: float | None = None
     iqr: float | None = None
     iqr_within: float | None = None
     iqr_pooled: float | None = None
     undisturbed: float | None = None
-    """Lowest round by its faster half, waits for a CPU taken off; in `unit`. What a comparison compares."""
+    """Lowest round by its faster half, without waits for a CPU; in `unit`. Comparisons use this value."""
     iqr_undisturbed: float | None = None
     """IQR of the faster half of the calmest rounds: the run's own IQR in a comparison."""
     baseline: float | None = None
-    """Memory before the workload was brought up, in `unit`."""
+    """Memory before the workload was created, in `unit`."""
     planned_rounds: Whole | None = None
-    """Rounds planned; fewer were run where the metric passed early or converged."""
+    """Rounds planned; the metric has fewer if it passed early or converged."""
     stop: str | None = None
     """Why the rounds ended: `done`, `early-pass`, `converged`, `too-slow`."""
     needs_s: float | None = None
-    """The `max_time` in seconds that a too slow workload needs."""
+    """The `max_time` in seconds that a workload that is too slow would need."""
     confirmation: Confirmation | None = None
     against: Confirmation | None = None
-    """The old side of a comparison in turns, in the order its rounds or values were taken; never a baseline."""
+    """The old side of a comparison in turns, with its rounds or values in order; never used as a baseline."""
     summary: Summary | None = None
 
 
 class WorkloadRecord(Struct, frozen=True, kw_only=True):
-    """What the work was; another fingerprint is another workload."""
+    """Description of the work; another fingerprint is another workload."""
 
     fingerprint: str
     kind: str
@@ -115,7 +115,7 @@ class WorkloadRecord(Struct, frozen=True, kw_only=True):
 
 
 class Stable(Struct, frozen=True, kw_only=True):
-    """How steady the main time metric was."""
+    """Stability of the main time metric."""
 
     robust_latency_ms: float
     round_medians_ms: tuple[float, ...]
@@ -128,14 +128,14 @@ class Stable(Struct, frozen=True, kw_only=True):
 
 
 class SkippedMethod(Struct, frozen=True, kw_only=True):
-    """An entry of a model that was not measured."""
+    """A method of a model that was not measured."""
 
     method: str
     reason: str
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One metric, then and now; values in the metric's unit."""
+    """One metric before and after; values in the metric's unit."""
 
     metric: str
     verdict: Verdict
@@ -144,40 +144,40 @@ class Change(Struct, frozen=True, kw_only=True):
     baseline: float | None = None
     candidate: float | None = None
     delta: float | None = None
-    """candidate - baseline, unturned: negative is a smaller value."""
+    """candidate - baseline, with its sign: negative is a smaller value."""
     delta_pct: float | None = None
     decided_by: str | None = None
-    """Which bound of the threshold was largest: `iqr`, `tolerance` or `tick`."""
+    """The largest bound of the threshold: `iqr`, `tolerance` or `tick`."""
     threshold: float | None = None
     iqr_baseline: float | None = None
     iqr_candidate: float | None = None
     confirmed: bool | None = None
     detectable_pct: float | None = None
-    """The smallest change in percent that this comparison could have found."""
+    """The smallest change in percent that this comparison could have detected."""
     p: float | None = None
-    """Chance of so clear a difference between process starts, or pairs of them, if nothing had changed."""
+    """Probability of such a clear difference between process starts, or pairs of them, if nothing had changed."""
     level: float | None = None
-    """The `p` below which a change is proven; it falls with the number of metrics judged together."""
+    """The `p` below which a change is significant; it decreases with the number of metrics judged together."""
     pairs: Whole | None = None
-    """Pairs of process starts that a comparison in turns took."""
+    """Number of pairs of process starts in a comparison in turns."""
     stopped_by: str | None = None
-    """For a suspect: the step that did not hold (`confirm`, `waits`, `starts`, `anchor`, `unconfirmed`)."""
+    """For a suspect: the step that was not passed (`confirm`, `waits`, `starts`, `anchor`, `unconfirmed`)."""
     reason: str | None = None
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """What became of a case against its baseline."""
+    """The result of comparing a case with its baseline."""
 
     verdict: Verdict
     baseline_runs: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     reason: str | None = None
     awaiting: bool = False
-    """Whether a confirmation would decide it; never stored as True."""
+    """Whether a confirmation would decide it; never stored as true."""
     cautions: dict[str, str] = field(default_factory=dict)
-    """Cautions that only the comparison sees (`hot-start`, `clock-capped`, …), with their words."""
+    """Cautions that only a comparison can have (`hot-start`, `clock-capped`, …), with their causes."""
     notes: tuple[str, ...] = ()
-    """Differences that are told: another runtime, another commit, a plan taken from the baseline."""
+    """Reported differences: another runtime, another commit, a plan taken from the baseline."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -185,18 +185,18 @@ class Record(Struct, frozen=True, kw_only=True):
 
     id: str
     path: str | None = None
-    """File of its test, relative to rootdir; what a comparison of some files may miss is told by it."""
+    """File of its test, relative to rootdir; determines which cases a comparison of some files can miss."""
     test: str | None = None
-    """Names of its test below the file: `TestSort::test_it[3]`."""
+    """Name of the test within its file: `TestSort::test_it[3]`."""
     suite: str = "quick"
     sweep: str | None = None
-    """Group of configurations that are ranked among themselves."""
+    """Group of configurations to rank against each other."""
     outcome: Outcome = "passed"
     reason: str | None = None
     workload: WorkloadRecord
     cautions: tuple[str, ...] = ()
     caution_notes: dict[str, str] = field(default_factory=dict)
-    """What made each caution, in words."""
+    """The cause of each caution."""
     run_context: RunContext = field(default_factory=RunContext)
     metrics: tuple[Measurement, ...] = ()
     skipped_methods: tuple[SkippedMethod, ...] = ()
@@ -208,7 +208,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 class Commit(Struct, frozen=True, kw_only=True):
-    """The state of the code under test; None where there is no repository."""
+    """The state of the code under test; None without a repository."""
 
     id: str | None = None
     dirty: bool | None = None
@@ -216,7 +216,7 @@ class Commit(Struct, frozen=True, kw_only=True):
 
 
 class DeviceRecord(Struct, frozen=True, kw_only=True):
-    """The device as stored."""
+    """The device in a document."""
 
     fingerprint: str
     kind: str
@@ -230,7 +230,7 @@ class DeviceRecord(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, device: Device) -> DeviceRecord:
-        """Make the stored form of a device."""
+        """Convert a device for the document."""
         return cls(**{name: getattr(device, name) for name in cls.__struct_fields__})
 
 
@@ -238,11 +238,11 @@ class Run(Struct, frozen=True, kw_only=True):
     """One session on one device."""
 
     id: str = ""
-    """Short random id; with `taken_at` it names the run."""
+    """Short random id; together with `taken_at` it identifies the run."""
     label: str | None = None
     generation: str | None = None
-    """Runs that make one baseline: `taken_at` of the first of them, or later where that was taken. Only the newest
-    generation of a label is compared with."""
+    """Name of the runs that form one baseline: `taken_at` of the first of them, or a later time if that was taken. Only
+    the newest generation of a label is compared with."""
     taken_at: str
     """UTC, `2026-11-29T20:15:03Z`."""
     devperf_version: str
@@ -253,7 +253,7 @@ class Run(Struct, frozen=True, kw_only=True):
     cases: tuple[Record, ...] = ()
     missing: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
-    """Cases that were selected and came to no end, because the session was ended before them."""
+    """Selected cases that were not finished when the session ended."""
 
 
 class Document(Struct, frozen=True, kw_only=True):

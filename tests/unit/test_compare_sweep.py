@@ -66,7 +66,7 @@ def test_the_main_metric_is_ranked_and_without_one_the_first_that_is_compared() 
     [
         (record(scalars([1.0] * 3, kind="recorded"), id="odd"), "its metric is boxes, not latency"),
         (record(id="odd"), "nothing was measured"),
-        (record(with_rows(timed([1e6]), [[0.0], [0.0]]), id="odd"), "it holds a sample that is"),
+        (record(with_rows(timed([1e6]), [[0.0], [0.0]]), id="odd"), "it contains a sample that is"),
     ],
 )
 def test_what_cannot_be_ranked_is_left_out_with_its_reason(odd, reason) -> None:
