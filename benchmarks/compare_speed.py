@@ -1,4 +1,4 @@
-"""How long a comparison of many cases takes from disk; asserts nothing.
+"""Measure how long a comparison of many cases takes from disk; asserts nothing.
 
     python benchmarks/compare_speed.py [--cases 5000] [--runs 5]
 
@@ -38,7 +38,7 @@ DEVICE = DeviceRecord(fingerprint="0123456789ab", kind="host", soc="made up")
 
 
 def main() -> None:
-    """Make the runs, time the comparisons, print a table."""
+    """Build the runs, time the comparisons, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--runs", type=int, default=5, help="saved runs beside the one that is compared")
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def made_run(label: str, seed: int, cases: int) -> Run:
-    """Make up a run: every case some microseconds, with noise between and within rounds."""
+    """Build a synthetic run: cases of some microseconds, with noise between and within rounds."""
     chance = random.Random(seed)
     taken_at = f"2026-11-{seed + 1:02}T00:00:00Z"
     return Run(
@@ -66,7 +66,7 @@ def made_run(label: str, seed: int, cases: int) -> Run:
 
 
 def made_case(case_id: str, ns: int, chance: random.Random) -> Record:
-    """Make up a case."""
+    """Build a synthetic case."""
     rows = []
     for _ in range(ROUNDS):
         centre = ns * chance.uniform(1, 1.01)
@@ -91,7 +91,7 @@ def made_case(case_id: str, ns: int, chance: random.Random) -> Record:
 
 
 def time_ours(folder: Path, runs: Sequence[Run]) -> float:
-    """Time saving, the parts of a comparison, and the command as a whole; gives the latter's."""
+    """Time saving, the parts of a comparison, and the whole command; return the time of the command."""
     store = FolderStore(folder / "store")
     _, paths = timed("save all runs", lambda: [store.save(run) for run in runs])
     print(f"{'':52} {sum(Path(path).stat().st_size for path in paths) / 1e6:7.0f} MB")
@@ -134,7 +134,7 @@ def time_peers(folder: Path, runs: Sequence[Run], ours: float) -> None:
 
 
 def peer_document(run: Run, *, with_data: bool) -> dict[str, object]:
-    """Spell a run as pytest-benchmark stores it."""
+    """Convert a run to pytest-benchmark's format."""
     return {
         "machine_info": {"node": "n", "cpu": {"brand_raw": "made up"}},
         "commit_info": {"id": "0" * 40, "time": run.taken_at, "dirty": False},
@@ -145,7 +145,7 @@ def peer_document(run: Run, *, with_data: bool) -> dict[str, object]:
 
 
 def peer_case(record: Record, *, with_data: bool) -> dict[str, object]:
-    """Spell a case as pytest-benchmark stores it."""
+    """Convert a case to pytest-benchmark's format."""
     data = [ns / 1e9 for row in record.metrics[0].samples_ns or () for ns in row]
     q1, median, q3 = statistics.quantiles(data, n=4, method="inclusive")
     mean = statistics.fmean(data)
@@ -184,7 +184,7 @@ def peer_case(record: Record, *, with_data: bool) -> dict[str, object]:
 
 
 def timed(what: str, work: Callable[[], T]) -> tuple[float, T]:
-    """Do something, print how long it took, and give its CPU seconds, those of child processes included.
+    """Run a function, print how long it took, and return its CPU seconds, including those of child processes.
 
     CPU time is what the ratios are made of: wall time on a busy machine tells of the others.
     """

@@ -1,4 +1,4 @@
-"""What one measured call costs beside the call itself: this project, timeit and pytest-benchmark, side by side.
+"""Compare the overhead of one measured call: this project, timeit and pytest-benchmark.
 
 Run it with `python benchmarks/overhead.py`. It prints ns per call and the ratio to timeit, the best of several
 repetitions of each, interleaved so that all meet the same machine. It asserts nothing: times are the machine's.
@@ -22,10 +22,10 @@ from pytest_devperf.targets.device import Device
 from pytest_devperf.targets.host.target import HostTarget
 
 REPETITIONS = 7
-"""Enough that the best of each is undisturbed on a machine that has something else to do now and then."""
+"""Enough repetitions that the best of each is undisturbed on a machine with occasional other work."""
 
 TIMING_NS = 400_000
-"""Length of one timing: 8000 steps of the clock, and short enough to fit between two disturbances."""
+"""Duration of one timing: 8000 steps of the clock, and short enough to fit between two disturbances."""
 
 PEER = """
 import pytest
@@ -37,7 +37,7 @@ def test_peer(benchmark):
 
 
 def empty() -> None:
-    """Do nothing: what is left is the harness."""
+    """Do nothing, so that only the overhead of the harness is measured."""
 
 
 WORKLOADS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str, str]] = {
@@ -46,16 +46,16 @@ WORKLOADS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str, str]] = {
     "sum(range(50))": (sum, (range(50),), "", "sum, range(50)"),
     "sum(range(1000))": (sum, (range(1000),), "", "sum, range(1000)"),
 }
-"""Name -> function, arguments, and the same in the words of a peer's test file."""
+"""Name -> function, arguments, and the same as source of a pytest-benchmark test."""
 
 
 def loops_of(function: Callable[..., Any], args: tuple[Any, ...]) -> int:
-    """Count the calls that fill one timing."""
+    """Return the number of calls in one timing."""
     return max(1, round(TIMING_NS / (min(timeit.repeat(lambda: function(*args), number=100)) / 100 * 1e9)))
 
 
 def own_ns(function: Callable[..., Any], args: tuple[Any, ...], loops: int) -> dict[str, float]:
-    """Time with our own loops: with inner loops, and with one clock pair per call."""
+    """Time our own loops: with inner loops, and with a pair of clock readings per call."""
     target = HostTarget(device=Device(kind="host"), clock=SystemClock(), look=lambda: Context(at_ns=0))
     with target.start(Call(function=function, args=args), 0) as runner:
         runner.run(3, loops)
@@ -66,14 +66,14 @@ def own_ns(function: Callable[..., Any], args: tuple[Any, ...], loops: int) -> d
 
 
 def timeit_ns(function: Callable[..., Any], args: tuple[Any, ...], loops: int) -> dict[str, float]:
-    """Time with the standard library."""
+    """Time with timeit."""
     names = {f"a{index}": value for index, value in enumerate(args)}
     timer = timeit.Timer(f"function({', '.join(names)})", globals={"function": function, **names})
     return {"timeit": min(timer.repeat(10, loops)) / loops * 1e9}
 
 
 def peer_ns(define: str, call: str) -> dict[str, float]:
-    """Time with pytest-benchmark in a fresh interpreter, where it is installed."""
+    """Time with pytest-benchmark in a fresh interpreter, if it is installed."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "test_peer.py").write_text(PEER.format(define=define, call=call))
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:devperf", "-p", "no:cacheprovider", folder]

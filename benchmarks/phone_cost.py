@@ -1,4 +1,4 @@
-"""What a round on a phone costs beside its iterations: this project, and the same binary by hand in `adb shell`.
+"""Measure the overhead of a round on a phone, compared to the same binary called by hand in `adb shell`.
 
 Run it with `python benchmarks/phone_cost.py` (a simulated phone behind the genuine adb) or with a serial number
 as its argument (an attached phone that is set up). It prints ms per round, medians of interleaved repetitions, and
@@ -30,14 +30,14 @@ from pytest_devperf.targets.android.target import AndroidTarget
 from pytest_devperf.targets.android.tools.command import CommandRunner
 
 REPETITIONS = 15
-"""Rounds of each, one after the other in turn, so that all meet the same machine."""
+"""Rounds of each variant, alternating, so that all run under the same conditions."""
 
 ITERATIONS = 30
-"""The plugin's own default."""
+"""The plugin's default."""
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the results."""
     with ExitStack() as stack:
         serial, port = sys.argv[1] if len(sys.argv) > 1 else "", None
         if not serial:
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _model_rows(target: AndroidTarget, by_hand: list[str], folder: Path) -> dict[str, list[float]]:
-    """Rounds of a model: in one process that stays up, and one `adb shell` per round, which loads it again."""
+    """Measure rounds of a model: in one process that keeps running, and with one `adb shell` per round."""
     path = folder / "small.onnx"
     _write_model(path)
     rows: dict[str, list[float]] = {"model, by hand (one adb shell per round)": [], "model, run alone": []}
@@ -89,7 +89,7 @@ def _own_ms(runner: OnnxRunner, *, anchors: int, sensors: bool) -> float:
 
 
 def _command_rows(target: AndroidTarget, by_hand: list[str]) -> dict[str, list[float]]:
-    """Rounds of a program that does nothing but print a number."""
+    """Measure rounds of a program that only prints a number."""
     rows: dict[str, list[float]] = {"program, by hand (adb shell)": [], "program, as a round": []}
     with target.start(Command(argv=("echo", "1")), 0) as runner:
         assert isinstance(runner, CommandRunner)

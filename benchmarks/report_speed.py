@@ -1,4 +1,4 @@
-"""How large a report of many cases is, how long it takes to write and to open; asserts nothing.
+"""Measure the size of a report of many cases, and how long it takes to write and to open; asserts nothing.
 
     python benchmarks/report_speed.py [--cases 500] [--runs 3] [--opens 5]
 
@@ -34,7 +34,7 @@ look();
 
 
 def main() -> None:
-    """Make the report, write it, open it, print what that took."""
+    """Build the report, write it, open it, and print how long that took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--runs", type=int, default=3, help="saved runs of the baseline")
@@ -63,7 +63,7 @@ def written(made: Made) -> str:
 
 
 def opened(path: Path, times: int) -> None:
-    """Open the page and print how long that took, if there is a browser."""
+    """Open the page and print how long that took, if a browser is installed."""
     browser, server = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or server is None:
         print("  not opened: needs chromium and chromedriver")
@@ -75,7 +75,7 @@ def opened(path: Path, times: int) -> None:
     for argument in ("--headless=new", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900"):
         options.add_argument(argument)
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        options.add_argument("--no-sandbox")  # root has none
+        options.add_argument("--no-sandbox")  # root has no sandbox
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(server))
     usable_ms, drawn_ms, whole_ms, busy_ms = [], [], [], []
     try:

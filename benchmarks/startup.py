@@ -1,4 +1,4 @@
-"""What the plugin costs a session that has it installed and does not use it, beside its peer.
+"""Measure what the installed plugin costs a session that does not use it, compared to pytest-benchmark.
 
     python benchmarks/startup.py [--pairs N]
 
@@ -61,11 +61,11 @@ def collect(folder: Path, arguments: Sequence[str]) -> Cost:
 
 
 def differences(folder: Path, pairs: int) -> dict[str, list[Cost]]:
-    """Measure all variants in turn, and take each one's difference to the bare one of the same turn."""
+    """Measure all variants in turn, and subtract the bare one of the same turn from each."""
     found: dict[str, list[Cost]] = {name: [] for name in VARIANTS}
     for turn in range(pairs + 1):
         costs = {name: collect(folder, arguments) for name, arguments in VARIANTS.items()}
-        if turn:  # the first writes byte code
+        if turn:  # the first turn writes byte code
             for name, cost in costs.items():
                 bare = costs[BARE]
                 found[name].append(
@@ -75,14 +75,14 @@ def differences(folder: Path, pairs: int) -> dict[str, list[Cost]]:
 
 
 def write_tests(folder: Path) -> None:
-    """Write five thousand tests that do nothing."""
+    """Write five thousand empty tests."""
     for file in range(FILES):
         tests = "\n".join(f"def test_{number}():\n    pass\n" for number in range(TESTS_PER_FILE))
         (folder / f"test_{file:03}.py").write_text(tests)
 
 
 def main() -> None:
-    """Print what each variant adds to an empty collection and to one of 5,000 tests."""
+    """Print the cost of each variant when collecting an empty folder and 5,000 tests."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=15)
     pairs = parser.parse_args().pairs
@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def summary(costs: Sequence[Cost]) -> str:
-    """Write medians and quartiles of wall and CPU time."""
+    """Format medians and quartiles of wall and CPU time."""
     parts = []
     for label, values in (("wall", [cost.wall_ms for cost in costs]), ("cpu", [cost.cpu_ms for cost in costs])):
         low, middle, high = statistics.quantiles(values, n=4)

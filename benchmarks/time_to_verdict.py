@@ -1,4 +1,4 @@
-"""How long unchanged code waits for its verdict: this plugin, pytest-benchmark and pyperf side by side.
+"""Measure how long the verdict of unchanged code takes: this plugin, pytest-benchmark and pyperf.
 
 Run it with `python -m benchmarks.time_to_verdict`. A suite of 16 cases, from about 50 us to 20 ms a call, is
 saved once by each tool and compared unchanged, the tools in turns, so that all meet the same machine. Printed
@@ -22,7 +22,7 @@ from benchmarks.verdicts.real import call, pytest_call
 from benchmarks.verdicts.table import laid_out
 
 CASES = 16
-"""As many as a suite of the verdicts' tables has."""
+"""The size of a suite in the tables of verdicts."""
 
 WORK = '''
 """Four kinds of work in four lengths each, from about 50 us to 20 ms on a machine of a few GHz."""
@@ -62,29 +62,29 @@ BENCHMARK = "pytest-benchmark"
 PYPERF = "pyperf"
 
 PYPERF_CASES = 4
-"""pyperf takes 20 processes for each case, whatever its length: a few cases, scaled, tell the rest."""
+"""pyperf runs 20 processes per case, whatever its duration: a few cases are enough to extrapolate."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """What a tool took and timed."""
+    """The times of a tool, and what it timed."""
 
     save_s: float | None = None
-    """The run that is compared with."""
+    """Time of the saved run."""
     compare_s: list[float] = field(default_factory=list)
-    """The whole suite, scaled where fewer cases were run."""
+    """Time of the whole suite, extrapolated if fewer cases were run."""
     values: list[float] = field(default_factory=list)
     """Timed values per case and run."""
     calls: list[float] = field(default_factory=list)
-    """Calls of the code within them, per case and run."""
+    """Calls of the code in these values, per case and run."""
 
 
 Tool = Callable[[Path, Seen], None]
-"""Compares the suite once; at the first time it saves before."""
+"""Compares the suite once; the first time, it saves before."""
 
 
 def write_suite(folder: Path) -> None:
-    """Write work, cases for both plugins, and an ini that shields them from the folders above."""
+    """Write the work, cases for both plugins, and an ini file that isolates them from the folders above."""
     (folder / "work.py").write_text(WORK)
     (folder / "pytest.ini").write_text("[pytest]\n")
     for fixture in ("devperf", "benchmark"):
@@ -95,12 +95,12 @@ def write_suite(folder: Path) -> None:
 
 
 def run_plain(folder: Path, seen: Seen) -> None:
-    """Run the cases as ordinary tests: what pytest and one call of each take."""
+    """Run the cases as ordinary tests: the time of pytest and one call of each."""
     seen.compare_s.append(pytest_call(folder, 0.0, "-p", "no:benchmark", "test_devperf.py"))
 
 
 def run_devperf(folder: Path, seen: Seen) -> None:
-    """Compare with a saved run; also where the thread has to wait for a CPU, which would be refused."""
+    """Compare with a saved run, even if the thread has to wait for a CPU, which would be refused by default."""
     file = folder / "devperf.json"
     own = ["-p", "no:benchmark", "test_devperf.py", "--devperf-store=store", "--devperf-accept=contended"]
     if seen.save_s is None:
@@ -115,7 +115,7 @@ def run_devperf(folder: Path, seen: Seen) -> None:
 
 
 def run_benchmark(folder: Path, seen: Seen) -> None:
-    """Compare by `--benchmark-compare`, every other setting as it comes."""
+    """Compare with `--benchmark-compare` and default settings."""
     file = folder / "benchmark.json"
     own = ["-p", "no:devperf", "test_benchmark.py"]
     if seen.save_s is None:
@@ -127,8 +127,8 @@ def run_benchmark(folder: Path, seen: Seen) -> None:
 
 
 def run_pyperf(folder: Path, seen: Seen, cases: Sequence[int]) -> None:
-    """Time some of the cases as pyperf comes, scaled to all; `compare_to` is added as it is."""
-    pyperf = importlib.import_module("pyperf")  # it ships no types
+    """Time some cases with pyperf's defaults, extrapolated to all; `compare_to` is added."""
+    pyperf = importlib.import_module("pyperf")  # it has no type information
     took_s = 0.0
     for case in cases:
         file = folder / "pyperf.json"
@@ -145,7 +145,7 @@ def run_pyperf(folder: Path, seen: Seen, cases: Sequence[int]) -> None:
 
 
 def take_turns(tools: dict[str, Tool], repetitions: int) -> dict[str, Seen]:
-    """Let the tools take turns, in an order that moves with every repetition."""
+    """Run the tools in turn, in an order that rotates with every repetition."""
     found = {name: Seen() for name in tools}
     names = list(tools)
     with tempfile.TemporaryDirectory(prefix="devperf-verdict-") as place:
@@ -158,7 +158,7 @@ def take_turns(tools: dict[str, Tool], repetitions: int) -> dict[str, Seen]:
 
 
 def rows_of(found: dict[str, Seen]) -> list[list[str]]:
-    """Lay it out; the ratio is to this plugin's median."""
+    """Format the table; ratios are relative to this plugin's median."""
     rows = [["tool", "saving", "unchanged suite compared", "of devperf's", "values per case", "calls per case"]]
     own_s = median(found[OWN].compare_s)
     for name, seen in found.items():
@@ -177,7 +177,7 @@ def rows_of(found: dict[str, Seen]) -> list[list[str]]:
 
 
 def main(argv: list[str]) -> int:
-    """Measure and print."""
+    """Measure and print the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.time_to_verdict", description=__doc__)
     parser.add_argument("--repetitions", type=int, default=3, help="comparisons by each tool")
     parser.add_argument("--pyperf-cases", type=int, default=PYPERF_CASES, help="cases that pyperf is given; 0: none")
@@ -185,7 +185,7 @@ def main(argv: list[str]) -> int:
     chosen = parser.parse_args(argv)
     tools: dict[str, Tool] = {PLAIN: run_plain, OWN: run_devperf, BENCHMARK: run_benchmark}
     if chosen.pyperf_cases:
-        # Spread over lengths and kinds of work: 0, 5, 10, 15 for four of sixteen.
+        # Spread over durations and kinds of work: 0, 5, 10, 15 for four of sixteen.
         last = max(1, chosen.pyperf_cases - 1)
         cases = [round(index * (CASES - 1) / last) for index in range(chosen.pyperf_cases)]
         scaled = f"{PYPERF}, {len(cases)} cases scaled to {CASES}" if len(cases) < CASES else PYPERF

@@ -1,1 +1,1 @@
-"""Every parser under seeded damage: no foreign exception, no more work and memory than the input's length allows."""
+"""Test every parser with seeded damage: only expected exceptions, and work and memory in proportion to the input."""

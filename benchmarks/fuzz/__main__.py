@@ -1,4 +1,4 @@
-"""Try every parser on damaged inputs: `python -m benchmarks.fuzz`.
+"""Test every parser with damaged inputs: `python -m benchmarks.fuzz`.
 
 Prints how many inputs each parser got, how many it refused, and how its work and memory grow. The same seed gives
 the same inputs. Exit code 1 if a parser raised what it should not, or grew faster than its input.
@@ -27,7 +27,7 @@ REPORT_EVERY = 20
 
 
 def options(argv: Sequence[str]) -> argparse.Namespace:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=__doc__)
     parser.add_argument("--inputs", type=int, default=1_000_000, help="inputs in all (default: a million)")
     parser.add_argument("--pumps", type=int, default=40, help="ways to make each parser's inputs long (default: 40)")
@@ -38,20 +38,20 @@ def options(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def run_share(share: tuple[int, int, int]) -> Tally:
-    """Try one share of a parser's inputs; the function that the worker processes call."""
+    """Test a parser with one share of its inputs, in a worker process."""
     warnings.simplefilter("ignore")
     place, count, seed = share
     return try_inputs(PARSERS[place], count, seed, cpu_s=CPU_S)
 
 
 def run_growth(place: int, *, count: int, seed: int) -> Growth:
-    """See how one parser grows; likewise."""
+    """Measure the growth of one parser, in a worker process."""
     warnings.simplefilter("ignore")
     return check_growth(PARSERS[place], count, seed, work_ratio=cpu_ratio)
 
 
 def shares(places: Sequence[int], inputs: int, seed: int) -> list[tuple[int, int, int]]:
-    """Divide the inputs among the parsers by their weights, and into shares with a seed each."""
+    """Divide the inputs among the parsers by their weights, into shares with a seed each."""
     weight = sum(PARSERS[place].weight for place in places)
     found = []
     for place in places:
@@ -63,7 +63,7 @@ def shares(places: Sequence[int], inputs: int, seed: int) -> list[tuple[int, int
 
 
 def main(argv: Sequence[str]) -> int:
-    """Try everything and print a table."""
+    """Run all tests and print a table."""
     chosen = options(argv)
     places = [place for place, parser in enumerate(PARSERS) if chosen.only in parser.name]
     tallies = {PARSERS[place].name: Tally(PARSERS[place].name) for place in places}

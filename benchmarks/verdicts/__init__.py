@@ -1,1 +1,1 @@
-"""How often a verdict is wrong: our rule, the literal one and the peers' on devices whose truth is known."""
+"""Measure the error rates of verdicts: our rule, the literal rule and those of other tools on virtual devices."""

@@ -1,4 +1,4 @@
-"""Print how often verdicts are wrong: `python -m benchmarks.verdicts`.
+"""Print the error rates of verdicts: `python -m benchmarks.verdicts`.
 
 Seeded arithmetic on virtual devices: the same command prints the same table on every machine. Nothing is
 written. The numbers that the documents quote come from here.
@@ -21,14 +21,14 @@ from benchmarks.verdicts.table import by_device, laid_out, overview
 from benchmarks.verdicts.trial import OURS, PAIRED, Score, trial
 
 PEERS_EVERY = 4
-"""Peers and parts of our rule are tried in every fourth trial: their rates are large, a few cases show them."""
+"""Other tools and parts of our rule are tested in every fourth trial: their rates are large, so a few cases suffice."""
 
 Task = tuple[str, int, bool, bool]
-"""Device, seed, whether peers and variants are tried, and whether old and new code are measured in turns."""
+"""Device, seed, whether to test other tools and variants, and whether to measure old and new code in turns."""
 
 
 def options(argv: list[str]) -> argparse.Namespace:
-    """Read the command line."""
+    """Parse the command line."""
     names = [kind.name for kind in KINDS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.verdicts", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="first seed; each trial takes the next one")
@@ -48,14 +48,14 @@ def options(argv: list[str]) -> argparse.Namespace:
 
 
 def run_task(task: Task, *, saved: int) -> tuple[str, dict[str, Score]]:
-    """Run one trial; the function that the worker processes call. Without saved runs only turns are tried."""
+    """Run one trial, in a worker process. Without saved runs, only turns are tested."""
     name, seed, everything, with_pairs = task
     ours: Mapping[str, Rules] = {} if not saved else OURS if everything else {"devperf": OURS["devperf"]}
     return name, trial(name, seed, saved, with_peers=everything, with_pairs=with_pairs, ours=ours)
 
 
 def gather_scores(tasks: list[Task], *, saved: int, workers: int) -> dict[str, dict[str, Score]]:
-    """Run all trials and add their scores up: rule -> device -> score."""
+    """Run all trials and sum their scores: rule -> device -> score."""
     totals: dict[str, dict[str, Score]] = {}
     work = partial(run_task, saved=saved)
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""The kinds of virtual device that verdicts are tried on.
+"""The kinds of virtual devices on which verdicts are tested.
 
 Each is a sum of influences whose size is what is commonly seen on such machines; nothing here was
 fitted to make a rule look better. `machine` turns a kind into a machine with a clock.
@@ -26,7 +26,7 @@ from benchmarks.verdicts.influences import (
 )
 
 _BUSY_TEXTURE = Texture(jitter=0.012, spike_chance=0.05, spike_low=0.1, spike_high=4.0)
-"""Iterations beside other programs: caches are colder, interrupts more frequent."""
+"""Variation of iterations together with other programs: caches are colder, interrupts more frequent."""
 
 BUSY: tuple[Kind, ...] = (
     Kind(
@@ -84,7 +84,7 @@ BUSY: tuple[Kind, ...] = (
         busy=True,
     ),
 )
-"""Machines that are never left alone; their sizes are those of a recorded one (see `recorded`)."""
+"""Machines that are always in use by other programs; their parameters are from a recording (see `recorded`)."""
 
 KINDS: tuple[Kind, ...] = (
     Kind(name="quiet", words="a tuned desktop: fixed clock, nothing else running"),
@@ -228,11 +228,11 @@ KINDS: tuple[Kind, ...] = (
     ),
     *BUSY,
 )
-"""The kinds a table is made of. Numbers are the size of what is commonly reported for such machines."""
+"""The kinds in a table. The numbers are typical of what is reported for such machines."""
 
 
 def kind_named(name: str) -> Kind:
-    """Find a kind by its name.
+    """Return a kind by its name.
 
     Raises:
         KeyError: There is none of that name.

@@ -1,10 +1,10 @@
-"""What slows a machine down: one class per kind of disturbance, all of them arithmetic.
+"""Influences that slow a machine down: one class per kind of disturbance, all pure arithmetic.
 
 An influence holds a state that moves with virtual time. Its `factor` multiplies the time of everything
 that runs on the machine, the anchor kernel too; 1.0 is the undisturbed machine. State lives on between
 process starts and sessions, so heat that one case leaves behind is felt by the next one.
 
-The numbers given to the influences stand in `devices`, where a device is put together.
+The parameters of the influences are in `devices`, which combines them to devices.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SECOND_MODE = 0.35
 
 
 class Influence(Protocol):
-    """One cause of slowness."""
+    """One cause of slowdown."""
 
     factor: float
-    """How much longer everything takes now; 1.0 is undisturbed."""
+    """Current slowdown of everything on the machine; 1.0 is undisturbed."""
 
     def wake(self, draw: random.Random) -> None:
-        """Begin a session after hours or a night of idling."""
+        """Begin a session after hours of idling."""
         ...
 
     def advance(self, seconds: float, load: float, draw: random.Random) -> None:
@@ -47,20 +47,20 @@ class Influence(Protocol):
 
 @dataclass(slots=True)
 class Boost:
-    """A turbo clock that an idle machine has and a busy one loses (DVFS boost that decays)."""
+    """A turbo clock that decays under load and recovers when idle (DVFS boost)."""
 
     gain: float
-    """How much slower the machine is without the boost, as a fraction."""
+    """Slowdown of the machine without the boost, as a fraction."""
     decay_s: float
-    """Time constant of losing it under load."""
+    """Time constant of the decay under load."""
     recovery_s: float
-    """Time constant of getting it back when idle."""
+    """Time constant of the recovery when idle."""
     spent: float = 0.0
     """0: full boost, 1: none left."""
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """An idle night restores the boost, up to what the system does in the background."""
+        """Restore the boost after an idle night, except for background work of the system."""
         self.spent = 0.2 * draw.random()
         self.factor = 1 + self.gain * self.spent
 
@@ -73,14 +73,14 @@ class Boost:
 
 @dataclass(slots=True)
 class Steps:
-    """A governor that jumps between clock steps at times of its own."""
+    """A governor that jumps between clock steps at random times."""
 
     levels: tuple[float, ...]
-    """Slowness of each step."""
+    """Slowdown at each step."""
     weights: tuple[float, ...]
-    """How often each is chosen."""
+    """Probability of each step."""
     stay_s: float
-    """Mean stay on one step."""
+    """Mean time on one step."""
     left_s: float = 0.0
     factor: float = 1.0
 
@@ -90,40 +90,40 @@ class Steps:
         self.left_s = draw.expovariate(1 / self.stay_s)
 
     def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - blind to load
-        """Jump when the stay is over."""
+        """Jump when the time on a step is over."""
         self.left_s -= seconds
         if self.left_s <= 0:
-            # Exponential stays have no memory, so one draw covers any number of jumps in between.
+            # Exponential times have no memory, so one draw covers any number of jumps in between.
             self.wake(draw)
 
 
 @dataclass(slots=True)
 class Heat:
-    """Temperature that rises under load and makes the clock fall above a limit."""
+    """A temperature that rises under load and lowers the clock above a limit."""
 
     rise_s: float
     """Time constant of warming and cooling."""
     limit: float
-    """Temperature above which the clock falls; 0 is the idle machine, 1 one under lasting load."""
+    """Temperature above which the clock drops; 0 is the idle machine, 1 one under continuous load."""
     slope: float
-    """Slowness per unit of temperature above the limit."""
+    """Slowdown per unit of temperature above the limit."""
     ambient: float = 0.0
-    """Spread of the surrounding temperature between sessions (standard deviation, same unit)."""
+    """Standard deviation of the ambient temperature between sessions, in the same unit."""
     start: float = 0.0
-    """Temperature a session begins with: heat left over from what came before."""
+    """Temperature at the beginning of a session: remaining heat of earlier work."""
     start_spread: float = 0.0
     around: float = 0.0
     level: float = 0.0
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """Take the surroundings of another session."""
+        """Set the ambient temperature of another session."""
         self.around = draw.gauss(0, self.ambient)
         self.level = self.around + max(0.0, draw.gauss(self.start, self.start_spread))
         self.factor = 1 + self.slope * max(0.0, self.level - self.limit)
 
     def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - deterministic
-        """Approach the temperature that the load leads to."""
+        """Approach the temperature determined by the load."""
         goal = self.around + load
         self.level = goal + (self.level - goal) * math.exp(-seconds / self.rise_s)
         self.factor = 1 + self.slope * max(0.0, self.level - self.limit)
@@ -131,24 +131,24 @@ class Heat:
 
 @dataclass(slots=True)
 class Fall:
-    """A clock that falls once, somewhere in a session, and stays down until the next one."""
+    """A clock that drops once during a session, until the next one."""
 
     chance: float
-    """Chance that it happens in a session."""
+    """Probability that it happens in a session."""
     depth: float
-    """Slowness afterwards, as a fraction."""
+    """Slowdown afterwards, as a fraction."""
     within_s: float
-    """It happens at a time uniform in this span of the session."""
+    """It happens at a uniformly distributed time within this span of the session."""
     left_s: float = math.inf
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """Stand the clock up again and decide about this session."""
+        """Restore the clock and draw the time for this session."""
         self.factor = 1.0
         self.left_s = draw.uniform(0, self.within_s) if draw.random() < self.chance else math.inf
 
     def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - the moment is drawn
-        """Fall when the moment has come."""
+        """Drop when the time has come."""
         self.left_s -= seconds
         if self.left_s <= 0:
             self.factor = 1 + self.depth
@@ -156,27 +156,27 @@ class Fall:
 
 @dataclass(slots=True)
 class Cap:
-    """A cap on the clock that comes at some moment of a session, or stood before it, and stays."""
+    """A cap on the clock that begins during a session or before it, and stays."""
 
     chance: float
-    """Chance of it in a session."""
+    """Probability of it in a session."""
     low: float
     high: float
-    """It makes everything slower by a fraction between these."""
+    """The slowdown is a fraction between these."""
     within_s: float
-    """It comes at a time uniform in this span of the session; in three sessions of thirteen it stood before."""
+    """It begins at a uniformly distributed time within this span; in three sessions of thirteen it began before."""
     depth: float = 0.0
     left_s: float = math.inf
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """Decide about this session."""
+        """Draw the time for this session."""
         self.factor, self.depth = 1.0, draw.uniform(self.low, self.high)
         self.left_s = draw.uniform(-0.3 * self.within_s, self.within_s) if draw.random() < self.chance else math.inf
         self.advance(0.0, 0.0, draw)
 
     def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - the moment is drawn
-        """Come when the moment has come."""
+        """Begin when the time has come."""
         self.left_s -= seconds
         if self.left_s <= 0:
             self.factor = 1 + self.depth
@@ -184,28 +184,28 @@ class Cap:
 
 @dataclass(slots=True)
 class Neighbour:
-    """A program on the other thread of the same core, or in the same cache: it slows code itself, for seconds."""
+    """A program on the other thread of the same core, or in the same cache: it slows the code itself down."""
 
     start_plan: tuple[float, float]
-    """Part of the time it runs; each session draws one between these, never below 0 and never above 1."""
+    """Share of time in which it runs; each session draws one between these, clipped to 0 and 1."""
     lasts_s: float
     """Mean length of a visit."""
     low: float
     high: float
-    """A visit makes everything slower by a fraction between these."""
+    """The slowdown during a visit is a fraction between these."""
     busy: float = 0.0
     on: bool = False
     left_s: float = 0.0
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """Draw how busy this session is."""
+        """Draw the share of this session."""
         self.busy = min(1.0, max(0.0, draw.uniform(*self.start_plan)))
         self.on = draw.random() < self.busy
         self._draw(draw)
 
     def _draw(self, draw: random.Random) -> None:
-        """Choose length and weight of what begins now."""
+        """Draw duration and slowdown of the next visit or pause."""
         self.on = (self.on or self.busy >= 1) and self.busy > 0
         mean_s = self.lasts_s if self.on else self.lasts_s * (1 - self.busy) / max(self.busy, 1e-3)
         self.left_s = draw.expovariate(1 / max(mean_s, 1e-3)) if self.busy > 0 else math.inf
@@ -222,16 +222,16 @@ class Neighbour:
 
 @dataclass(slots=True)
 class Waits:
-    """More programs than CPUs: now and then the thread waits for its turn. It hits iterations, not everything."""
+    """More programs than CPUs: sometimes the thread waits for a CPU. This affects iterations, not everything."""
 
     per_s: tuple[float, float]
     """Waits per second of running; each session draws one between these."""
     lasts_s: tuple[float, float]
-    """Mean length of a wait, drawn alike."""
+    """Mean duration of a wait; each session draws one between these."""
     start_plan: float
-    """Part of the time in which there is a queue at all."""
+    """Share of time with a queue."""
     stays_s: float = 20.0
-    """Mean time until that changes."""
+    """Mean time until the queue forms or dissolves."""
     rate_per_s: float = 0.0
     wait_s: float = 0.0
     on: bool = False
@@ -239,7 +239,7 @@ class Waits:
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """Draw how long this session's queue is."""
+        """Draw the length of this session's queue."""
         self.rate_per_s, self.wait_s = draw.uniform(*self.per_s), draw.uniform(*self.lasts_s)
         self._draw(draw)
 
@@ -268,7 +268,7 @@ class Waits:
 
 @dataclass(slots=True)
 class Bursts:
-    """Another program that comes and goes and takes cache, memory bandwidth and time."""
+    """Another program that runs now and then and uses cache, memory bandwidth and time."""
 
     every_s: float
     """Mean pause between bursts."""
@@ -276,18 +276,18 @@ class Bursts:
     """Mean length of a burst."""
     low: float
     high: float
-    """A burst makes everything slower by a fraction between these."""
+    """The slowdown during a burst is a fraction between these."""
     on: bool = False
     left_s: float = 0.0
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """Begin in a pause or in a burst, as often as each is."""
+        """Begin in a pause or in a burst, according to their shares of time."""
         self.on = draw.random() < self.lasts_s / (self.lasts_s + self.every_s)
         self._draw(draw)
 
     def _draw(self, draw: random.Random) -> None:
-        """Choose length and weight of what begins now."""
+        """Draw duration and slowdown of the next burst or pause."""
         self.left_s = draw.expovariate(1 / (self.lasts_s if self.on else self.every_s))
         self.factor = 1 + draw.uniform(self.low, self.high) if self.on else 1.0
 
@@ -302,7 +302,7 @@ class Bursts:
 
 @dataclass(slots=True)
 class Drift:
-    """A level of its own for every session: another day, another room, other neighbours."""
+    """A different level for every session: another day, another room, other neighbours."""
 
     spread: float
     """Standard deviation of the level between sessions, relative."""
@@ -313,22 +313,22 @@ class Drift:
         self.factor = math.exp(draw.gauss(0, self.spread))
 
     def advance(self, seconds: float, load: float, draw: random.Random) -> None:
-        """Stay."""
+        """Keep the level."""
 
 
 @dataclass(slots=True)
 class Wander:
-    """Slowness that wanders and returns (an Ornstein-Uhlenbeck process): neighbours on a shared machine."""
+    """A slowdown that fluctuates around its mean (an Ornstein-Uhlenbeck process): neighbours on a shared machine."""
 
     spread: float
     """Standard deviation in the long run, relative."""
     return_s: float
-    """Time constant of returning."""
+    """Time constant of the return to the mean."""
     at: float = 0.0
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """Draw from the long run."""
+        """Draw from the long-term distribution."""
         self.at = draw.gauss(0, self.spread)
         self.factor = math.exp(self.at)
 
@@ -341,20 +341,20 @@ class Wander:
 
 @dataclass(slots=True)
 class Trend:
-    """A machine that becomes slower all through a session (memory that fragments, a leak elsewhere)."""
+    """A machine that becomes slower during the whole session (memory fragmentation, a leak elsewhere)."""
 
     per_minute: float
-    """Slowness gained per minute, as a fraction."""
+    """Increase of the slowdown per minute, as a fraction."""
     most: float
-    """Slowness at which it ends."""
+    """Maximum of the slowdown."""
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """Begin anew, not quite from nothing."""
+        """Begin again, with a small slowdown."""
         self.factor = 1 + self.most * 0.2 * draw.random()
 
     def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - deterministic
-        """Become slower."""
+        """Increase the slowdown."""
         self.factor = min(1 + self.most, self.factor + self.per_minute * seconds / 60)
 
 
@@ -365,21 +365,21 @@ class Power:
     budget_s: float
     """Seconds of load that a full budget lasts."""
     refill: float
-    """Seconds of budget gained per idle second."""
+    """Seconds of budget regained per idle second."""
     depth: float
-    """Slowness once the budget is used up, as a fraction."""
+    """Slowdown after the budget is used up, as a fraction."""
     wobble: float
-    """How far the limited clock swings around its mean, relative."""
+    """Relative amplitude of the limited clock around its mean."""
     left_s: float = 0.0
     factor: float = 1.0
 
     def wake(self, draw: random.Random) -> None:
-        """An idle machine has most of its budget."""
+        """Restore most of the budget of an idle machine."""
         self.left_s = self.budget_s * draw.uniform(0.6, 1.0)
         self.factor = 1.0
 
     def advance(self, seconds: float, load: float, draw: random.Random) -> None:
-        """Use the budget under load, gain it when idle; below a fifth of it the clock goes down gradually."""
+        """Use the budget under load and regain it when idle; below a fifth of it the clock drops gradually."""
         change = -seconds if load > 0 else seconds * self.refill
         self.left_s = min(self.budget_s, max(0.0, self.left_s + change))
         lack = 1 - min(1.0, self.left_s / (0.2 * self.budget_s))
@@ -388,7 +388,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """What a process start draws and keeps: addresses, hash seed, page colours. Only the workload feels it."""
+    """Properties of a process start: addresses, hash seed, page colours. They affect only the workload."""
 
     kind: str = "normal"
     """`normal`, `heavy`: one-sided with a long tail, or `modes`: one start in three is slower."""
@@ -407,28 +407,28 @@ class Offsets:
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """Where the system puts a new process; the anchor runs on the same core."""
+    """The core of a new process; the anchor runs on the same core."""
 
     slow_chance: float = 0.0
-    """Chance of the slow kind of core."""
+    """Probability of a slow core."""
     slow_factor: float = 1.0
-    """How much longer everything takes there."""
+    """Slowdown on a slow core."""
     moves: float = 0.0
-    """Chance that a process is put elsewhere before a round."""
+    """Probability that a process moves to another core before a round."""
 
     def draw(self, draw: random.Random) -> float:
-        """Draw a core: how much longer everything takes there."""
+        """Draw a core, and return its slowdown."""
         return self.slow_factor if draw.random() < self.slow_chance else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Texture:
-    """How the iterations within a round scatter."""
+    """Variation of the iterations within a round."""
 
     jitter: float = 0.004
     """Standard deviation of the logarithm of an iteration's time."""
     spike_chance: float = 0.01
-    """Chance that an iteration is hit by an interrupt, a collection, a context switch."""
+    """Probability that an iteration is hit by an interrupt, a collection or a context switch."""
     spike_low: float = 0.05
     spike_high: float = 0.5
     """A spike adds a fraction between these."""
@@ -440,21 +440,21 @@ class Texture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind of device: what disturbs it, and how its iterations scatter."""
+    """A kind of device: its influences, and the variation of its iterations."""
 
     name: str
     words: str
-    """What stands behind it, in one sentence."""
+    """Its description in one sentence."""
     influences: tuple[Influence, ...] = ()
     offsets: Offsets = field(default_factory=lambda: Offsets(spread=0.002))
-    """A fifth of a percent between process starts is what a well isolated machine still shows."""
+    """Even a well isolated machine has differences of a fifth of a percent between process starts."""
     cores: Cores = field(default_factory=Cores)
     texture: Texture = field(default_factory=Texture)
     tick_ns: float = 30.0
-    """Step of the clock; 30 ns is what reading a fast one costs."""
+    """Step of the clock; reading a fast clock takes 30 ns."""
     anchor_offset: float = 0.003
-    """Standard deviation of the anchor between process starts: it has a layout of its own."""
+    """Standard deviation of the anchor between process starts, due to its own layout."""
     felt: tuple[float, float] = (0.6, 1.5)
-    """How strongly workloads feel the machine, as exponents; the anchor's is 1."""
+    """Range of the workloads' sensitivity to the machine, as exponents; the anchor's is 1."""
     busy: bool = False
-    """Whether other programs disturb it all the time: such machines have a table of their own."""
+    """Whether other programs always disturb it: such machines have a separate table."""

@@ -1,8 +1,8 @@
-"""A virtual device in time: machine, clock, target and runner, all arithmetic on a seed.
+"""A virtual device: machine, clock, target and runner, all computed from a seed.
 
-The machine's state (heat, boost, drift) lives on virtual time and is shared by every case, process
-start and session; what a process start draws for itself (its layout) is felt by the workload alone, so
-the anchor kernel sees what the machine does and nothing of the layout.
+The machine's state (heat, boost, drift) changes with virtual time and is common to all cases, process starts and
+sessions. Properties of a process start (its layout) affect only the workload, so the anchor kernel shows the state of
+the machine but not the layout.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ START_S = 0.4
 """A fresh interpreter with the test's imports."""
 
 ANCHOR_NS = 200_000.0
-"""Time of the fixed kernel on the undisturbed machine."""
+"""Time of the anchor kernel on the undisturbed machine."""
 
 ANCHOR_JITTER = 0.006
 """Standard deviation of one anchor reading."""
 
 AFTER_ROUND = (0.02, 0.19)
-"""How much slower the anchor is right after something else used the caches."""
+"""Slowdown of the anchor right after other code used the caches."""
 
 LOAD_SPREAD = 0.06
-"""Scatter of a load, one-sided: files are read and code is compiled, now and then from a cold cache."""
+"""Variation of a load, one-sided: files are read and code is compiled, sometimes from a cold cache."""
 
 CHUNK_S = 0.05
-"""A long round feels the machine change this often."""
+"""Interval at which a long round follows changes of the machine."""
 
 MIB = 2**20
 
@@ -52,16 +52,16 @@ class VirtualCase:
     base_ns: float
     """Time of one call on the undisturbed machine."""
     sensitivity: float = 1.0
-    """How strongly it feels the machine's slowness, as an exponent; the anchor's is 1."""
+    """Its sensitivity to the machine's slowdown, as an exponent; the anchor's is 1."""
     load_ns: float | None = None
-    """Cost of bringing it up; None: nothing to load, and no memory is taken."""
+    """Time to load it; None: nothing to load, and no memory is measured."""
     peak_mib: float = 40.0
     """Peak memory above the interpreter."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Machine:
-    """A device in time; `fork` it to try two futures."""
+    """A device in virtual time; `fork` it to try two futures."""
 
     kind: Kind
     draw: random.Random
@@ -71,11 +71,11 @@ class Machine:
     slowness: float = 1.0
 
     def fork(self) -> Machine:
-        """Copy it with all its state: both copies meet the same future."""
+        """Copy it with all its state: both copies have the same future."""
         return copy.deepcopy(self)
 
     def wake(self, away_s: float = 3600.0) -> None:
-        """Begin a session after the machine was left alone."""
+        """Begin a session after the machine was idle."""
         self.now_s += away_s
         for influence in self.influences:
             influence.wake(self.draw)
@@ -89,7 +89,7 @@ class Machine:
         self._gather()
 
     def waits(self, times_ns: Times) -> Times:
-        """Draw how long each iteration waits for a CPU, in ns, by how long it runs."""
+        """Draw how long each iteration waits for a CPU, in ns, by its running time."""
         found = np.zeros_like(times_ns)
         for influence in self.influences:
             if isinstance(influence, Waits):
@@ -97,7 +97,7 @@ class Machine:
         return found
 
     def _gather(self) -> None:
-        """Put all influences together."""
+        """Combine all influences."""
         self.slowness = math.prod(influence.factor for influence in self.influences)
 
 
@@ -110,7 +110,7 @@ def build(kind: Kind, seed: int) -> Machine:
 
 @dataclass(frozen=True, slots=True)
 class VirtualClock:
-    """The machine's time; sleeping lets it idle."""
+    """The machine's time; the machine idles while the clock sleeps."""
 
     machine: Machine
 
@@ -134,7 +134,7 @@ class VirtualRunner:
     core: float
     anchor_ns: float
     second_mode: float
-    """Share of iterations of the second kind."""
+    """Share of iterations in the second mode."""
     load_ns: int | None
     tick_ns: float
     after_round: bool = True
@@ -143,7 +143,7 @@ class VirtualRunner:
     waited_ns: float = 0.0
 
     def run(self, iterations: int, inner_loops: int) -> list[float]:
-        """Run and time: (iterations,) ns each, inner loops divided out."""
+        """Run and time iterations: (iterations,) ns each, divided by inner loops."""
         machine, texture = self.machine, self.machine.kind.texture
         noise = machine.noise
         if machine.draw.random() < machine.kind.cores.moves:
@@ -158,14 +158,14 @@ class VirtualRunner:
             times[hit > 1 - self.second_mode] += texture.mode_gap
         times *= self.level_ns * self.core
         self._live_through(times, inner_loops)
-        # A clock shows whole ticks; where in a tick an iteration begins is chance.
+        # A clock shows whole ticks; an iteration begins at a random time within a tick.
         ticks = np.floor(times * (inner_loops / self.tick_ns) + noise.random(iterations))
         self.after_round = True
         shown: list[float] = (np.maximum(ticks, 1.0) * (self.tick_ns / inner_loops)).tolist()
         return shown
 
     def _live_through(self, times: Times, inner_loops: int) -> None:
-        """Slow the iterations down, in place, by what the machine does while they run."""
+        """Slow the iterations down in place, according to the machine while they run."""
         machine, sensitivity = self.machine, self.case.sensitivity
         count = len(times)
         length_s = float(times.sum()) * inner_loops / 1e9
@@ -181,7 +181,7 @@ class VirtualRunner:
         self.wall_ns = float(times.sum()) * inner_loops
 
     def anchor(self) -> int:
-        """Time the fixed kernel once: slow by 2 to 19 % right after a round, then steady."""
+        """Time the anchor kernel once: 2 to 19 % slower right after a round, then steady."""
         draw = self.machine.draw
         cold = 1 + draw.uniform(*AFTER_ROUND) if self.after_round else 1.0
         self.after_round = False
@@ -191,11 +191,11 @@ class VirtualRunner:
         return max(1, round(value / self.tick_ns)) * round(self.tick_ns)
 
     def round_context(self) -> RoundContext:
-        """Tell what the kernel would of the latest round."""
+        """Return what the kernel would report about the latest round."""
         return RoundContext(wall_ns=round(self.wall_ns), waited_ns=round(self.waited_ns))
 
     def memory(self, iterations: int) -> Memory:  # noqa: ARG002 - sizes do not depend on it
-        """Take sizes in a pass of its own: allocators round, the page cache moves."""
+        """Measure memory in a separate pass: allocators round sizes, the page cache varies."""
         draw = self.machine.draw
         baseline = round(60 * MIB * (1 + draw.gauss(0, 0.004)))
         peak = baseline + round(self.case.peak_mib * MIB * (1 + abs(draw.gauss(0, 0.004))))
@@ -204,21 +204,21 @@ class VirtualRunner:
 
 @dataclass(slots=True, kw_only=True)
 class VirtualTarget:
-    """A virtual device as the plugin's targets are: every start is a new process on it."""
+    """A virtual device as a target of the plugin: every start is a new process on it."""
 
     machine: Machine
     cases: Mapping[str, VirtualCase]
     slower: Mapping[str, float] = field(default_factory=dict)
-    """The truth: how much slower a case became, as a fraction."""
+    """The truth: the slowdown of a case, as a fraction."""
     device: Device = field(default_factory=lambda: Device(kind="virtual", model="arithmetic"))
 
     def look(self) -> Context:
-        """Read the sensors: there are none, but the anchor kernel has an identity."""
+        """Return a context without sensors, but with the identity of the anchor kernel."""
         return Context(at_ns=int(self.machine.now_s * 1e9), anchor="virtual kernel 1")
 
     @contextmanager
     def start(self, workload: Workload, process: int) -> Iterator[VirtualRunner]:  # noqa: ARG002 - all starts are alike
-        """Start a process: it draws a core and a layout, and costs the machine some busy time."""
+        """Start a process: it draws a core and a layout, and keeps the machine busy for a while."""
         if not isinstance(workload, Command):
             raise Unsupported("a virtual device runs its own cases alone")
         case = self.cases[workload.argv[0]]
