@@ -1,4 +1,4 @@
-"""The pytest edge: hooks, options, markers, the fixture and the passes.
+"""The pytest plugin: hooks, options, markers and the fixture.
 
 This module is imported in every session in which the plugin is installed, so it imports nothing but
 what every session needs; the measuring parts are imported when a session measures.
@@ -56,7 +56,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 
 def _writes_to_stdout(early_config: pytest.Config) -> bool:
-    """Tell whether this session writes the run document to standard output."""
+    """Return whether this session writes the run document to standard output."""
     option = early_config.known_args_namespace
     named = option.devperf_json or early_config.getini("devperf_json")
     return named == "-" and wants_measuring(early_config, option)
@@ -96,7 +96,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a coroutine case that no asyncio plugin has claimed on a loop of its own."""
+    """Run a coroutine case that no asyncio plugin has claimed in a new event loop."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj) or not is_case(pyfuncitem):
         return None
     from pytest_devperf.plugin.calls import call_coroutine

@@ -1,4 +1,4 @@
-"""Where tests of ours run: the call of a case, and errors of ours that become pytest's."""
+"""Run the calls of cases, and convert this package's errors to pytest's."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def usage_errors() -> Iterator[None]:
 
 
 class Meters(Protocol):
-    """Whoever hands cases their meters: a session's own process, or a fresh interpreter."""
+    """Provides cases with their meters: in a session's own process, or in a fresh interpreter."""
 
     def meter(self, item: pytest.Item) -> Meter | None:
         """Hand a running case its meter; None if it is not measured."""
@@ -58,7 +58,7 @@ CALLS = "devperf-calls"
 
 
 def open_targets(config: pytest.Config, spec: str, options: TargetOptions, *, unit: int = 1) -> SessionTargets:
-    """Make the targets of a session known; each is opened when it is first asked for."""
+    """Create the targets of a session; each is opened on first use."""
     from pytest_devperf.plugin.hookspec import Services
     from pytest_devperf.session.devices.targets import SessionTargets
 
@@ -115,7 +115,7 @@ class Calls:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Measure a test that carries the marker alone; finish the meter once the test's frame is gone."""
+        """Measure a test that has only the marker; finish the meter once the test's frame is gone."""
         meter = self._meters.meter(item) if is_case(item) else None
         if meter is None:
             return (yield)
@@ -176,7 +176,7 @@ def _explain(item: pytest.Item, error: TypeError) -> None:
 
 @contextmanager
 def _measured_whole(item: pytest.Item, meter: Meter) -> Iterator[None]:
-    """Measure the whole test function of a test that carries the marker alone; fixtures stay outside."""
+    """Measure the whole test function of a test that has only the marker, without its fixtures."""
     function = getattr(item, "obj", None)
     if takes_fixture(item) or function is None:
         yield
@@ -212,7 +212,7 @@ def _awaited(function: Any, meter: Meter) -> Any:  # noqa: ANN401 - the test fun
 
 
 def call_coroutine(item: pytest.Function) -> None:
-    """Run a coroutine case that no asyncio plugin has claimed on a loop of its own."""
+    """Run a coroutine case that no asyncio plugin has claimed in a new event loop."""
     from pytest_devperf.targets.host.event_loop import run_in_loop
 
     names = item._fixtureinfo.argnames  # noqa: SLF001 - as pytest's own call does

@@ -1,4 +1,4 @@
-"""From what pytest collected to cases: which tests they are, what the user left out, full suites."""
+"""Turn collected tests into cases, and determine which ones the user excluded."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _named(item: pytest.Item) -> str:
 
 
 def location_of(item: pytest.Item) -> Location:
-    """Find out where a test is."""
+    """Return the location of a test."""
     file = next((node for node in item.iter_parents() if isinstance(node, pytest.File)), None)
     above = file.nodeid if file is not None else item.nodeid.partition("::")[0]
     names = item.nodeid.removeprefix(above).removeprefix("::")
@@ -185,7 +185,7 @@ def id_of(item: pytest.Item, keywords: Mapping[str, Any]) -> str:
 
 
 def scope_of(config: pytest.Config) -> Scope:
-    """Find out what the command line narrows the session to."""
+    """Determine to which tests the command line restricts the session."""
     named = named_by(config)
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS or any(each.is_everything for each in named):
         return Scope(None, _ignored(config), config.rootpath)

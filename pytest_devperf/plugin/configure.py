@@ -1,4 +1,4 @@
-"""Where a process begins to measure."""
+"""Configure the measuring of a process."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def make_session(
     old = OldEnvironment(settings.against, folder) if settings.against is not None else None
 
     def devices() -> Sequence[Device]:
-        """Give the session's devices; one that `auto` may turn out to use is among them."""
+        """Return the session's devices, including one that `auto` may use."""
         if controller is not None:
             return controller.devices()
         phone = targets.phone() if settings.target == AUTO else None
@@ -163,7 +163,7 @@ def _interpreters(
 
 
 def _mode(settings: Settings, services: Services, old: OldEnvironment | None) -> Mode:
-    """Choose what the session is about: runs that are saved and compared, or one of the other kinds."""
+    """Choose the session's mode: saved runs, turns or repetitions."""
     if settings.aa is not None:
         return Repetitions(settings, settings.aa)
     return SavedRuns(settings, services.compare) if old is None else InTurns(settings, old)

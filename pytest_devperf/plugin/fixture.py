@@ -1,4 +1,4 @@
-"""The `devperf` fixture: what a test calls. A `Meter` measures it; where nothing is measured, `Once` runs it once."""
+"""The `devperf` fixture. A `Meter` measures its calls; without `--devperf`, `Once` runs them once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pytest_devperf.session.starts.workloads import Paired, Workloads
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
 
 Result = TypeVar("Result")
 
 
 class Benchmark:
-    """Measures what a test hands it; in a session without `--devperf` it calls it once."""
+    """Measures what a test passes to it; in a session without `--devperf` it runs it once."""
 
     def __init__(self, workloads: Workloads, meter: Meter | Once) -> None:
         self._workloads = workloads
@@ -210,7 +210,7 @@ class Benchmark:
         return names
 
     def record(self, name: str, value: float, *, unit: str = "", better: Better = "lower") -> None:
-        """Keep a value that the test found out itself; it is compared exactly unless a tolerance is given."""
+        """Record a value that the test determined itself; it is compared exactly unless a tolerance is given."""
         number = self._workloads.require_value(name, value, better)
         self._meter.record(self._workloads.require_name(name), number, unit=unit, better=better)
 
@@ -234,7 +234,7 @@ class Benchmark:
         self._awaited.close(self._workloads.case_id)
 
     def explain(self, error: TypeError) -> None:
-        """Add to an error what it means, if a test awaited the result of a plain function."""
+        """Add an explanation to the error of a test that awaited the result of a plain function."""
         self._awaited.explain(error)
 
     # -- how ------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ class Benchmark:
         return result
 
     def _skipping(self, work: Callable[[], Result]) -> Result:
-        """What a target cannot run skips the test with the reason."""
+        """Skip the test with the reason if the target cannot run the workload."""
         try:
             return work()
         except Unsupported as unsupported:

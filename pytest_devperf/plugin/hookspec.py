@@ -1,4 +1,4 @@
-"""Hooks for other plugins, and how they are asked; a conftest's answer beats ours."""
+"""Hooks for other plugins, and their calls; an implementation in a conftest overrides ours."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def pytest_devperf_report(config: pytest.Config, report: Report) -> Any:  # noqa
 
 
 class Services:
-    """Asks other plugins what a session needs from them; ours answer last."""
+    """Calls the hooks of other plugins for a session; ours are called last."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -19,12 +19,12 @@ MARKERS = frozenset({MARKER, FULL, QUICK})
 
 
 def is_case(item: pytest.Item) -> bool:
-    """Tell whether a test is a case: it takes the fixture, or carries one of the markers."""
+    """Return whether a test is a case: it uses the fixture, or has one of the markers."""
     return _is_case(item, {})
 
 
 def cases_of(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """Pick the cases out; what a file or a class says is looked up once for all its tests."""
+    """Select the cases; properties of a file or a class are determined once for all its tests."""
     marked: dict[pytest.Collector, bool] = {}
     return (item for item in items if _is_case(item, marked))
 
@@ -49,12 +49,12 @@ def target_elsewhere(item: pytest.Item) -> str | None:
 
 
 def takes_fixture(item: pytest.Item) -> bool:
-    """Tell whether the test's own arguments or its fixtures ask for `devperf`."""
+    """Return whether the test's own arguments or its fixtures use `devperf`."""
     return MARKER in getattr(item, "fixturenames", ())
 
 
 def add_markers(item: pytest.Item) -> None:
-    """Give a case its markers, so that `-m devperf`, `-m devperf_full` and `-k` find it."""
+    """Add markers to a case, so that `-m devperf`, `-m devperf_full` and `-k` select it."""
     if item.get_closest_marker(MARKER) is None:
         item.add_marker(MARKER)
     full = item.get_closest_marker(FULL) is not None

@@ -1,4 +1,4 @@
-"""Reading the options of the command line and the ini file."""
+"""Read the options of the command line and the ini file."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def read_providers(config: pytest.Config) -> tuple[str, ...] | None:
 # -- options without effect ---------------------------------------------------------------------------
 
 EFFECTIVE = frozenset({"provider"})
-"""Options that matter also where cases run once."""
+"""Options that have an effect even if cases run once."""
 
 
 def idle_words(config: pytest.Config) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Tests behind the cases: their reports, and what verdicts make of them."""
+"""The reports of the tests behind the cases, and their change by verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.app.wire import CaseReport
 
 REGRESSED = "devperf_regressed"
-"""Attribute of a report whose test failed by its verdict alone."""
+"""Attribute of a report whose test failed only because of its verdict."""
 
 
 def is_strict_xpass(report: pytest.TestReport) -> bool:
@@ -32,7 +32,7 @@ def is_strict_xpass(report: pytest.TestReport) -> bool:
 
 
 def outcome_of(reports: Sequence[pytest.TestReport]) -> TestOutcome:
-    """Give the outcome that the reports of a test come to."""
+    """Return the outcome of a test from its reports."""
     failed = next((report for report in reports if report.failed and not is_strict_xpass(report)), None)
     if failed is not None:
         crash = getattr(failed.longrepr, "reprcrash", None)
@@ -127,7 +127,7 @@ class Reports:
     def take_reports(
         self, state: CaseState, reports: Sequence[Mapping[str, Any]], process: int, starts: int
     ) -> TestOutcome:
-        """Take the reports of a later start: they stand for the case if its test did not pass there."""
+        """Use the reports of a later start for the case if its test did not pass there."""
         test, rebuilt = self._tests[state.index], self._rebuilt(reports)
         test.duration_s += sum(report.duration for report in rebuilt)
         if all(report.passed or is_strict_xpass(report) for report in rebuilt):
@@ -144,7 +144,7 @@ class Reports:
         return outcome_of(rebuilt)
 
     def _rebuilt(self, plain: Sequence[Mapping[str, Any]]) -> list[pytest.TestReport]:
-        """Make reports of what a fresh interpreter wrote; JSON made lists of tuples."""
+        """Recreate reports written by a fresh interpreter; JSON turned tuples into lists."""
         reports = []
         for data in plain:
             report = self._config.hook.pytest_report_from_serializable(config=self._config, data=dict(data))
@@ -239,7 +239,7 @@ def app_reports(tested: RanTest, nodeid: str, report: CaseReport) -> list[pytest
 
 
 def status_of(report: pytest.TestReport) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
-    """Give a regression its own word; it counts as a failure."""
+    """Show a regression with its own status word; it counts as a failure."""
     if getattr(report, REGRESSED, False) and report.failed:
         return "failed", "F", ("REGRESSED", {"red": True})
     return None

@@ -1,4 +1,4 @@
-"""The hooks of a process that measures: each hands what pytest knows to the session, and back."""
+"""The hooks of a measuring process, which connect pytest with the session."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Place(Protocol):
-    """Where the results of a session go: here, or from a worker of pytest-xdist to its controller."""
+    """The destination of a session's results: here, or from a worker of pytest-xdist to its controller."""
 
     def header(self, session: Session, screen: Screen, *, looks_only: bool) -> list[str]:
         """Describe the devices, their state and the seed."""
@@ -184,7 +184,7 @@ class MeasuringHooks:
         self._config.hook.pytest_devperf_report(config=self._config, report=report)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:  # noqa: ANN401 - pytest's own tuple
-        """Give a regression its own word."""
+        """Show a regression with its own status word."""
         return status_of(report)
 
 
@@ -198,7 +198,7 @@ def send_to_pytest(test: RanTest) -> None:
 
 
 def command_line(config: pytest.Config) -> CommandLine:
-    """Tell how this session was started, so that fresh interpreters can be started alike."""
+    """Return how this session was started, so that fresh interpreters can be started in the same way."""
     names = [each if isinstance(each, str) else each.__name__ for each in _plugins(config, (str, ModuleType))]
     return CommandLine(
         args=tuple(os.fspath(arg) for arg in config.invocation_params.args),

@@ -1,4 +1,4 @@
-"""What a session shows: header, a live line while it measures, tables, failures that are sentences."""
+"""The terminal output of a session: header, live line, tables, and messages of failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Section = Callable[[int, Paint], str]
 """Writes a failure's section: characters of a line, and how it is coloured."""
 
 STORED_WIDTH = 80
-"""Characters of a line where no terminal is: in JUnit's file, and on the way from a worker of pytest-xdist."""
+"""Line width without a terminal: in JUnit's file, and in messages from a worker of pytest-xdist."""
 
 STYLES: Mapping[Tone, Mapping[str, bool]] = {"bad": {"red": True}, "warn": {"yellow": True}, "good": {"green": True}}
 """pytest's own markup for each tone."""
@@ -151,7 +151,7 @@ class Screen:
         self._show()
 
     def cooling(self, step: Cooling) -> None:
-        """Show a wait as it goes, and after it what it delayed."""
+        """Show the progress of a wait, and its result."""
         if step.done:
             self._show()
         else:
@@ -164,7 +164,7 @@ class Screen:
             with self._uncaptured():
                 reporter.ensure_newline()
                 reporter.write_line(printable(f"devperf: {sentence}"))
-                reporter.flush()  # whoever reads it through a pipe has to act now
+                reporter.flush()  # a reader of a pipe has to act now
             self._show()
 
     def clear(self) -> None:
@@ -174,7 +174,7 @@ class Screen:
             self._stream.erase()
 
     def _show(self) -> None:
-        """Draw the stage and the case as they stand."""
+        """Draw the current stage and case."""
         if not self._case:
             self._draw(self._stage)
         elif self._stream is not None:
@@ -205,7 +205,7 @@ class Screen:
 
         Args:
             reporter: pytest's own reporter.
-            report: What the session came to.
+            report: The results of the session.
             explained: Ids of the cases that pytest itself explains, each in the section of its failure.
         """
         writer = reporter._tw  # noqa: SLF001 - its width and colours

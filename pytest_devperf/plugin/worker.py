@@ -1,4 +1,4 @@
-"""A fresh interpreter: runs the wanted cases as one process start and writes down what it finds."""
+"""Run the requested cases in a fresh interpreter as one process start, and write down the results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_devperf.session.launch.turn_client import TurnClient
 
 NEUTRAL: dict[str, Any] = {
-    # What the parent writes, it writes alone. `log_file=None` would fall back to the ini key.
+    # Only the parent writes these files. `log_file=None` would fall back to the ini key.
     "xmlpath": None,
     "log_file": "",
     "htmlpath": None,
@@ -37,7 +37,7 @@ NEUTRAL: dict[str, Any] = {
     "no_cov": True,
     "pastebin": None,
     "durations": None,
-    # What the parent selects, it selects alone.
+    # Only the parent selects tests.
     "lf": False,
     "failedfirst": False,
     "newfirst": False,
@@ -67,7 +67,7 @@ NEUTRAL: dict[str, Any] = {
 
 
 def begin(early_config: pytest.Config, path: str) -> None:
-    """Take this process for a fresh interpreter of a session, and do what it is told in a file."""
+    """Configure this process as a fresh interpreter of a session, as described by a file."""
     with usage_errors(), open(path, "rb") as file:  # noqa: PTH123 - as short
         handover = parse_handover(file.read())
     neutralise(early_config.known_args_namespace, handover)
@@ -122,7 +122,7 @@ class Worker:
         config.pluginmanager.register(Calls(self), CALLS)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Leave files alone that hold nothing wanted."""
+        """Ignore files that contain no requested case."""
         return None if str(collection_path) in self._folders else True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

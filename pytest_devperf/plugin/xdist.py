@@ -1,4 +1,4 @@
-"""Several phones at once: with pytest-xdist every worker measures on a phone of its own.
+"""Several phones at once: with pytest-xdist, each worker measures on its own phone.
 
 A worker is a whole session on its phone, verdicts included. The controller chooses the phones, hears of the
 workers' reports as pytest-xdist carries them, and keeps and sums up what all of them found.
@@ -32,7 +32,7 @@ from pytest_devperf.session.session import Session
 from pytest_devperf.targets.device import Device
 
 TARGET, UNIT, SEED, OUTPUT = "devperf_target", "devperf_unit", "devperf_seed", "devperf"
-"""Keys of what the controller tells a worker, and of what it gets back."""
+"""Keys of the messages between the controller and a worker."""
 
 
 class Controller:
@@ -68,11 +68,11 @@ class Controller:
         return phones
 
     def devices(self) -> list[Device]:
-        """Give the devices of all workers."""
+        """Return the devices of all workers."""
         return [phone.device for phone in self.phones]
 
     def take_part(self, session: Session, watch: CollectionWatch) -> None:
-        """Know the session that sums up what the workers found."""
+        """Set the session that collects the workers' results."""
         self._session, self._watch = session, watch
 
     @pytest.hookimpl(tryfirst=True)
@@ -86,7 +86,7 @@ class Controller:
             self._free = list(self.phones)
 
     def header(self, session: Session, screen: Screen, *, looks_only: bool) -> list[str]:  # noqa: ARG002 - as here
-        """Name the phones, and say how they are measured."""
+        """Describe the phones and how they are measured."""
         runs = tuple(run_before(phone.device, None, session.plan) for phone in self.phones)
         warnings = dict.fromkeys(phone.warning for phone in self.phones if phone.warning is not None)
         header = screen.header(Report(runs=runs, messages=tuple(warnings)))
@@ -95,7 +95,7 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - pytest-xdist's own type
-        """Give a worker its phone; one that takes a crashed worker's place gets that one's."""
+        """Assign a phone to a worker; a worker that replaces a crashed one gets its phone."""
         assert self._free, "every worker has a phone"
         assert self._session is not None
         phone = self._free.pop(0)
@@ -104,7 +104,7 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:  # noqa: ANN401 - pytest-xdist's own type
-        """Take what a worker found; if it died its phone is free again."""
+        """Take the results of a worker; if it died, its phone is free again."""
         phone = self._taken.pop(node.gateway.id, None)
         output = getattr(node, "workeroutput", None) or {}
         if phone is not None:
@@ -187,7 +187,7 @@ def _send_app_case(test: RanTest, config: pytest.Config, interactor: Any) -> Non
 
 
 def for_worker(settings: Settings, workerinput: dict[str, Any]) -> Settings:
-    """Give a worker's settings its phone and the session's seed."""
+    """Apply the worker's phone and the session's seed to its settings."""
     plan = {**settings.plan_cli, "seed": workerinput[SEED]}
     return replace(settings, target=workerinput[TARGET], plan_cli=plan)
 

@@ -1,4 +1,4 @@
-"""Cases that an app reported: each becomes a case of the session, with start 1 in it."""
+"""Cases reported by an app: each becomes a case of the session, including start 1."""
 
 from __future__ import annotations
 

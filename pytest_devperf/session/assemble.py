@@ -1,4 +1,4 @@
-"""From what the process starts gave to the record that is kept."""
+"""Combine the results of process starts into a record."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def record_of(
 
 
 def _outcome(state: CaseState) -> TestOutcome:
-    """Give the outcome of a case before any verdict."""
+    """Return the outcome of a case before its verdict."""
     if state.problem is not None:
         return TestOutcome("failed", state.problem.what.partition("\n")[0])
     outcome = state.outcome or TestOutcome()
@@ -127,7 +127,7 @@ def measurements_of(starts: Sequence[CaseStart], confirming: Sequence[CaseStart]
 
 
 def _by_metric(starts: Sequence[CaseStart]) -> dict[str, tuple[Metric, list[StartResult]]]:
-    """Group results by metric; further series of the same rounds become metrics of their own."""
+    """Group results by metric; further series of the same rounds become separate metrics."""
     found: dict[str, tuple[Metric, list[StartResult]]] = {}
     for start in starts:
         for timed in start.timed:
@@ -190,7 +190,7 @@ def _with_cautions(state: CaseState, starts: Sequence[CaseStart], record: Record
         uncounted_children=any(start.unseen_children for start in starts),
         shared_process=first.role == "all"
         and state.target is not None
-        and is_this_machine(state.target)  # elsewhere every start has a process of its own
+        and is_this_machine(state.target)  # on other devices every start has its own process
         and any(each.metric.kind in {"start", "memory"} for each in first.scalars),
     )
     notes = own_cautions(record.run_context, facts, busy_cpu_percent=busy_cpu_percent)

@@ -1,4 +1,4 @@
-"""What is known of each case, from its first process start to its verdict.
+"""The state of each case, from its first process start to its verdict.
 
 It is the one thing in a session that changes; everything that decides reads it and returns a value.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestAddress:
-    """Where a fresh interpreter finds a test."""
+    """The location of a test for a fresh interpreter."""
 
     path: str
     nodeid: str

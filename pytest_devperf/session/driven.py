@@ -1,4 +1,4 @@
-"""Process starts on devices that start processes of their own: phones, virtual devices, and the apps on them."""
+"""Run process starts on devices that start their own processes: phones, virtual devices, and the apps on them."""
 
 from __future__ import annotations
 

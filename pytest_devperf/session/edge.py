@@ -1,4 +1,4 @@
-"""What a session needs from whoever runs it: tests that become outcomes, a screen, other plugins' answers."""
+"""What a session requires from its caller: tests that become outcomes, a display, results of other plugins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Reporter(Protocol):
         ...
 
     def take_reports(self, state: CaseState, reports: Sequence[PlainReport], process: int, starts: int) -> TestOutcome:
-        """Take the reports of a later start: they stand for the case if its test did not pass there.
+        """Use the reports of a later start for the case if its test did not pass there.
 
         Args:
             state: The case.
@@ -44,7 +44,7 @@ class Reporter(Protocol):
         ...
 
     def conclude_host(self, state: CaseState) -> None:
-        """Report a test that is no case itself: it launched the app that has them."""
+        """Report a test that launched an app and is not a case itself."""
         ...
 
 

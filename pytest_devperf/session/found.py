@@ -1,4 +1,4 @@
-"""What a process start of one case found, however it was brought about."""
+"""The result of a process start of one case, independent of how it was run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OldFound:
-    """What the old side of a pair found."""
+    """The result of the old side of a pair."""
 
     result: WorkerResult
     crashed: bool = False

@@ -1,4 +1,4 @@
-"""Process starts on this machine: fresh interpreters, and pairs of them."""
+"""Run process starts on this machine, in fresh interpreters or pairs of them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Interpreters:
             )
 
     def _one_after_the_other(self, batch: Batch) -> Iterator[StartFound]:
-        """Take load and memory of both sides, each alone; of the new one only if the old one has any."""
+        """Measure load and memory of both sides in solo starts; of the new one only if the old one has any."""
         (member,) = batch.members
         process, index = batch.request.process, member.state.index
         assignment = self._assignment(batch)

@@ -1,4 +1,4 @@
-"""From what a case's starts found to its record and its verdict."""
+"""Build the record of a case from its starts, and its verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process start found, taken into the state of its case."""
+"""Add the result of a process start to the state of its case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_devperf.session.launch.follow import WorkerResult, last_words
 
 
 def keep(found: StartFound, reporter: Reporter, *, starts: int, hint: str = "") -> None:
-    """Take what a process start found into the state of its case; the case may fail by it.
+    """Add the result of a process start to the state of its case; the case may fail because of it.
 
     Args:
         found: What it found.
@@ -57,7 +57,7 @@ def _keep_new(found: StartFound, result: WorkerResult, reporter: Reporter, start
 
 
 def _keep_old(state: CaseState, old: OldFound, reporter: Reporter) -> None:
-    """Take what the old code gave; if it gave nothing, remember why."""
+    """Add the results of the old code; if there are none, record the reason."""
     result = old.result
     reason = _why_missing(result, reporter) if result.settled or old.crashed else None
     if reason is not None:
@@ -67,7 +67,7 @@ def _keep_old(state: CaseState, old: OldFound, reporter: Reporter) -> None:
 
 
 def _why_missing(result: WorkerResult, reporter: Reporter) -> str | None:
-    """Say why the old side has nothing to compare with; None if it has."""
+    """Return why there are no results of the old side to compare with; None if there are."""
     if result.absent:
         return "the old environment does not collect this test"
     if result.start is None:

@@ -1,4 +1,4 @@
-"""Brings process starts about: a device is given time to cool, then the starts of a batch run on it."""
+"""Run process starts: wait for the device to cool down, then run the starts of a batch on it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Launchers:
     display: Display
     plan: Plan
     prefixes: Mapping[str, str]
-    """Folders that differ between machines and runs, and what stands for them in a workload's hash."""
+    """Folders that differ between machines and runs, and their placeholders in a workload's hash."""
     use_anchor: bool = True
     _warned: set[str] = field(default_factory=set)
 
@@ -71,7 +71,7 @@ class Launchers:
             self.targets.clock.sleep(request.rest_s)
 
     def run(self, batch: Batch) -> Iterator[StartFound]:
-        """Run a batch once its device has cooled, and give what it found out about each case."""
+        """Run a batch once its device has cooled down, and yield the result of each case."""
         self.display.stage(batch.words, len(batch.members))
         target, request = batch.target, batch.request
         try:

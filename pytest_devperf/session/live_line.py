@@ -1,4 +1,4 @@
-"""The file behind a terminal writer, with a live line of our own that always gives way."""
+"""The file behind a terminal writer, with a live line that disappears before pytest writes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LiveLine:
 
     @property
     def room(self) -> int:
-        """Cells that a live line has; the last column stays free, where some terminals wrap."""
+        """Width of the live line in cells; the last column stays free because some terminals wrap there."""
         return self._columns() - len(NAME) - 1
 
     def draw(self, text: str, column: int) -> None:

@@ -1,4 +1,4 @@
-"""The old side of a case measured in turns: laid beside the new one, and compared with it."""
+"""The old side of a case measured in turns: add it to the new one, and compare both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def with_old_side(record: Record, olds: Sequence[CaseStart]) -> Record:
-    """Lay the raw samples of the old side beside those of the new."""
+    """Add the raw samples of the old side to those of the new one."""
     known = {each.name: each for each in measurements_of(olds)}
     metrics = tuple(
         with_fields(each, against=_raw(known[each.name])) if each.name in known else each for each in record.metrics
@@ -72,13 +72,13 @@ def _judged(new: Measurement, old: Measurement | None, policy: Policy) -> Change
         return unjudged(new, "the old code does not have this metric", verdict="new")
     if new.kind == "rounds":
         return judge_paired(old, new, policy)
-    # Values of process starts have no turns: they are judged as ever, and nothing measures them again.
+    # Values of process starts have no turns: they are judged by the usual rule, without a second look.
     once = replace(policy, confirm=False, anchor=False)
     return judge(new, [old], once, same_anchor=False).change
 
 
 def olds_of(starts: Sequence[CaseStart]) -> list[CaseStart]:
-    """Give the old sides of starts in which a test itself measured in turns, as starts of their own."""
+    """Return the old sides of starts in which a test itself measured in turns, as separate starts."""
     return [CaseStart(process=start.process, role=start.role, timed=list(start.olds)) for start in starts if start.olds]
 
 

@@ -1,4 +1,4 @@
-"""What has to be in order before anything is measured: the session's own state, and phones pinned and cool."""
+"""Check what has to be in order before anything is measured: the process's state, and phones pinned and cool."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def refuse_other_pin(settings: Settings, plan: Plan, baselines: Baselines, devic
 
 
 def refuse_hopeless(settings: Settings, baselines: Baselines, targets: SessionTargets) -> None:
-    """Refuse a comparison on this machine that this process's own state forbids for every case.
+    """Refuse a comparison on this machine that this process's own state prevents for every case.
 
     Raises:
         UsageError: Something traces this thread.
@@ -136,7 +136,7 @@ class ReadyPhones:
         return self._cooled.get(id(target))
 
     def prerun(self, target: Target) -> Context | None:
-        """Return what a phone was busy with before its first case; None if that is not known."""
+        """Return what a phone was busy with before its first case; None if not known."""
         return self._preruns.get(id(target))
 
     def chooser(self, case: Case, baselines: Baselines) -> Callable[[Workload], Target]:

@@ -1,4 +1,4 @@
-"""Which process start comes next, and which cases take part in it."""
+"""Choose the next process start, and the cases that take part in it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Batch:
 
 
 def groups(states: Sequence[CaseState], order: Order) -> Iterator[Sequence[CaseState]]:
-    """Give the cases whose process starts alternate: all of them, or one after the other."""
+    """Return the cases whose process starts alternate: all of them, or one after the other."""
     yield from [states] if order == "interleaved" else [[state] for state in states]
 
 

@@ -139,7 +139,7 @@ class Session:
             self._judge_ready([state])
 
     def finish(self) -> None:
-        """Give the pending cases their other starts and their verdicts."""
+        """Run the other starts of the pending cases, and judge them."""
         for group in groups(self.states.pending, self.plan.order):
             rested: set[int] = set()
             while (batch := next_batch(group, self.mode)) is not None:
@@ -187,9 +187,9 @@ class Session:
         )
 
     def _adopt(self, host: CaseState, launch: AppLaunch) -> None:
-        """Take up the cases that an app reported, each with a report and a verdict of its own."""
+        """Add the cases that an app reported, each with its own report and verdict."""
         if host.passed:
-            host.concluded = True  # the test itself is no case
+            host.concluded = True  # the test itself is not a case
             self.reporter.conclude_host(host)
         else:
             self._judge(host)

@@ -1,1 +1,1 @@
-"""The devices of a session: which there are, and whether they are ready."""
+"""The devices of a session, and their readiness."""

@@ -1,4 +1,4 @@
-"""Waits for devices to cool, within bounds: before each pass, and before rounds that are taken again."""
+"""Wait for devices to cool down, within limits: before each pass, and before repeated rounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 WARM_S = 2 * WINDOW_S
-"""Longest wait for a device that did not cool before: enough to see that it has cooled meanwhile."""
+"""Longest wait for a device that did not cool down before: enough to notice that it has cooled down since."""
 
 
 class Cooler:
@@ -80,7 +80,7 @@ class Cooler:
 
 
 def bounds_words(plan: Plan) -> str:
-    """Say how long a phone is waited for at most, before anything is measured.
+    """Describe the longest waits for a phone, before anything is measured.
 
     >>> from pytest_devperf.case.plan import Plan
     >>> bounds_words(Plan(cooldown="off"))

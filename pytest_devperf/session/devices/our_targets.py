@@ -1,4 +1,4 @@
-"""The targets that come with the plugin."""
+"""The targets included in the plugin."""
 
 from __future__ import annotations
 

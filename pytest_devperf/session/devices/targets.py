@@ -1,4 +1,4 @@
-"""Where cases of a session run: the clock, the targets, and which of them a workload goes to."""
+"""The clock and the targets of a session, and the choice of a target for a workload."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Pinning(Protocol):
 
 
 class SessionTargets:
-    """The clock and the targets of a session; a target is opened when it is first asked for."""
+    """The clock and the targets of a session; a target is opened on first use."""
 
     def __init__(self, spec: str, services: TargetServices, *, unit: int = 1) -> None:
         """Open nothing yet.

@@ -1,1 +1,1 @@
-"""What a session reads from the store and keeps in it: baselines, runs and documents."""
+"""Read and save a session's data: baselines, runs and documents."""

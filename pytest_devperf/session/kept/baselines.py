@@ -161,7 +161,7 @@ class Baselines:
         )
 
     def pinned(self, device: Device) -> bool | None:
-        """Say whether a device's clocks were held in its baseline; None if there is none or nobody knows."""
+        """Return whether a device's clocks were pinned in its baseline; None if there is none, or it is not known."""
         known = self.pins(device)
         return any(known) if known else None
 
@@ -228,21 +228,21 @@ class Baselines:
         return {each.case_id for own in self._own(suite) for each in own}
 
     def _own(self, suite: Suite) -> Iterator[list[Baseline]]:
-        """Give the cases of each device's baseline that belong to a suite."""
+        """Return the cases of each device's baseline that belong to a suite."""
         for known in self._by_device.values():
             yield [
                 each for each in known.values() if each.same_device and each.runs[0].record.suite in {"quick", suite}
             ]
 
     def _left_out_by_app(self, baseline: Baseline, selected: Collection[str]) -> bool:
-        """Tell whether `--devperf-only` had an app leave a case out."""
+        """Return whether `--devperf-only` made an app skip a case."""
         if self._settings.only is None or baseline.runs[0].record.workload.kind != "app":
             return False
         return baseline.case_id.startswith(tuple(f"{host}[" for host in selected))
 
 
 def _location(record: Record) -> Location | None:
-    """Tell where a case's test was; None if its record does not say."""
+    """Return the location of a case's test; None if its record does not contain it."""
     if record.path is not None:
         return Location(record.path, record.test or "")
     # Runs saved before records held it: the id is the node id, unless the marker gave another one.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 NAME = "-"
-"""What stands for standard output in the place of a file's name."""
+"""Name of standard output in place of a file's name."""
 
 STDOUT, STDERR = 1, 2
 """File descriptors."""
@@ -58,7 +58,7 @@ class DocumentOutput:
             raise StoreError(f"standard output cannot be written ({words.lower()})", "name a file instead") from error
 
     def give_back(self) -> None:
-        """Lead standard output to where it led before."""
+        """Restore standard output."""
         if self._descriptor is None:
             sys.stdout = self._stream
             return

@@ -1,4 +1,4 @@
-"""What fails a session besides its tests: a gate that could not hold, and results that were not kept."""
+"""Fail a session for other reasons than its tests: nothing was compared, or results were not saved."""
 
 from __future__ import annotations
 

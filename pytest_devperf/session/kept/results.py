@@ -1,4 +1,4 @@
-"""What is left of a session: the saved runs, the run document, the report."""
+"""The results of a session: saved runs, the run document, the report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Results:
-    """Keeps what a session measured, and remembers what became of it."""
+    """Saves the measurements of a session, and remembers what was saved."""
 
     def __init__(
         self, settings: Settings, storage: Storage, targets: SessionTargets, plan: Plan, output: DocumentOutput | None
@@ -146,7 +146,7 @@ class Results:
             )
 
     def report(self, states: CaseStates) -> Report:
-        """Put together what the session came to."""
+        """Build the report of the session."""
         runs = self._make_runs(states)
         unfinished = len(states.unfinished)
         messages = [*self._messages, *self._useless_tolerances(states), *self._targets.remarks]
@@ -202,7 +202,7 @@ class Results:
 
 
 def _expected_false_alarms(states: CaseStates) -> float:
-    """Regressions to expect in this comparison if nothing had changed; each case has a policy of its own."""
+    """Return the expected number of regressions in this comparison if nothing had changed; cases have own policies."""
     return sum(
         tally([state.comparison], state.policy).expected_false_alarms
         for state in states

@@ -1,4 +1,4 @@
-"""From the cases of a session to its runs: one per device."""
+"""Build runs from the cases of a session: one per device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.device import Device
 
 RUN_ID_BYTES = 4
-"""Random bytes of a run's id: enough to tell the runs of one second apart."""
+"""Random bytes of a run's id: enough to distinguish the runs of one second."""
 
 
 class Runs:

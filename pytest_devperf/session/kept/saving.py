@@ -1,4 +1,4 @@
-"""Saving a run under a label."""
+"""Save a run under a label."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Saving:
         yield Saved(label=label, path=path, refusals=tuple(sorted(refusals)), held_back=tuple(held_back))
 
     def _left_behind(self, store: Store, kept: Run) -> Iterator[str]:
-        """Say which cases of the old generation have no part in the new one: they will be new next time."""
+        """Describe which cases of the old generation are missing from the new one: they will be new next time."""
         if self._settings.append:
             return
         with suppress(DevperfError):  # a damaged baseline is replaced; nothing is known of its cases

@@ -1,4 +1,4 @@
-"""What a session sends to another process that sums several sessions up: plain data."""
+"""Data that a session sends to another process that combines several sessions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SentCase(msgspec.Struct, kw_only=True):
 
 
 class Sent(msgspec.Struct, kw_only=True):
-    """What a session found out."""
+    """The results of a session."""
 
     device: Device
     cases: list[SentCase]
@@ -45,7 +45,7 @@ class Sent(msgspec.Struct, kw_only=True):
 
 
 def send_case(state: CaseState) -> SentCase:
-    """Give what another process needs of a case."""
+    """Return the parts of a case that another process needs."""
     return SentCase(
         id=state.case.id,
         suite=state.case.suite,
@@ -59,7 +59,7 @@ def send_case(state: CaseState) -> SentCase:
 
 
 def lost_worker(name: str) -> SentCase:
-    """Make a case that stands for all that a dead worker did not send."""
+    """Create a case that represents all results that a dead worker did not send."""
     return SentCase(
         id=f"worker of {name}",
         suite="quick",
@@ -107,7 +107,7 @@ def receive_case(
 
 
 class _Elsewhere:
-    """A device that was measured elsewhere: facts alone."""
+    """A device that was measured by another process: only facts."""
 
     def __init__(self, device: Device) -> None:
         self.device = device

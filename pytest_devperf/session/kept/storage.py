@@ -1,4 +1,4 @@
-"""Where a session finds and keeps what it saves."""
+"""The folders and the store of a session."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Storage:
-    """Folders and the store of a session; the store is opened when it is first asked for."""
+    """Folders and store of a session; the store is opened on first use."""
 
     root: Path
     """The root folder of the tests."""
     folder: Path
     """The working directory, which names given by the user are relative to."""
     spec: str | None
-    """The store that was asked for; None: the folder that a store has without being asked for."""
+    """The requested store; None: the default folder."""
     version: str
     """Version of this package, which runs are saved with."""
     make_store: Callable[[str], Store | None]

@@ -1,1 +1,1 @@
-"""How a process start is brought about: in a fresh interpreter, in a pair of them, on a device, by an app."""
+"""Launch process starts: fresh interpreters, pairs of them, devices, apps."""

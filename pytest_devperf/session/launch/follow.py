@@ -1,4 +1,4 @@
-"""Follows fresh interpreters: they write a line of JSON per event, so that a crash loses nothing before it."""
+"""Follow fresh interpreters, which write a line of JSON per event, so that a crash loses no earlier results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LAST_LINES = 40
 
 @dataclass(slots=True, kw_only=True)
 class WorkerResult:
-    """What a fresh interpreter found out about one case."""
+    """The result of a fresh interpreter for one case."""
 
     begun: bool = False
     absent: bool = False
@@ -79,7 +79,7 @@ def _wait(
     found: dict[int, WorkerResult],
     on_event: Callable[[Mapping[str, Any]], None],
 ) -> None:
-    """Follow the events until the interpreter ends; end it where this process is told to end."""
+    """Follow the events until the interpreter exits; end it if this process is interrupted."""
     with terminable(), events.open("rb") as lines:
         try:
             running = True

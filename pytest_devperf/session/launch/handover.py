@@ -1,4 +1,4 @@
-"""What a fresh interpreter is told, and in which form it answers.
+"""The messages between a session and its fresh interpreters.
 
 Read in every fresh interpreter before its first test, so nothing is imported that the reading does not need.
 """
@@ -51,7 +51,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Settings of a session that hold for every case in a fresh interpreter."""
+    """Settings of a session that apply to every case in a fresh interpreter."""
 
     identity: str | None = None
     providers: tuple[str, ...] | None = None
@@ -61,7 +61,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
-    """Everything a fresh interpreter is told."""
+    """Everything that a fresh interpreter needs."""
 
     version: int
     parent_pid: int
@@ -85,7 +85,7 @@ class Handover:
 
 
 def parse_handover(data: bytes) -> Handover:
-    """Read what this interpreter is told to do.
+    """Read the instructions for this interpreter.
 
     Raises:
         UsageError: The parent is another version of the plugin.

@@ -1,4 +1,4 @@
-"""Starts fresh interpreters that run the same cases again.
+"""Start fresh interpreters that run the same cases again.
 
 The command line is the parent's to the letter: node ids, rootdir and plugins depend on it. What to run
 is written to a file.
@@ -50,7 +50,7 @@ HERE = Environment()
 """The environment of this process."""
 
 GRACE_S = 3.0
-"""How long an interpreter may take to end when it is told to."""
+"""Longest time an interpreter may take to exit after it was told to."""
 
 
 class Terminated(BaseException):
@@ -93,7 +93,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One fresh interpreter's work: what it is told, and where it writes."""
+    """The instructions of one fresh interpreter, and the file for its results."""
 
     assignment: Assignment
     folder: Path
@@ -166,7 +166,7 @@ class Job:
 
 
 def end(interpreter: subprocess.Popen[bytes]) -> None:
-    """End an interpreter and what it started."""
+    """End an interpreter and the processes that it started."""
     if interpreter.poll() is not None:
         return
     _signal_group(interpreter, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Lets the interpreters in that were started for a pair, and keeps every other program of this machine out.
+"""Accept connections of the two interpreters of a pair, and refuse those of any other program.
 
 Any local program can connect to a port. One that sends nothing, garbage, or a byte at a time keeps nobody waiting.
 """

@@ -1,4 +1,4 @@
-"""The interpreter of an environment that holds old code: whether it can take part, found out beforehand."""
+"""Check in advance whether the interpreter of an environment with old code can take part."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class OldCode:
 
 
 class OldEnvironment:
-    """The environment of the old code, looked for when it is first asked for."""
+    """The environment of the old code, located on first use."""
 
     def __init__(self, program: str, folder: Path) -> None:
         """Look for nothing yet.

@@ -10,7 +10,7 @@ import os
 import sys
 
 HANDOVER_VARIABLE = "PYTEST_DEVPERF_HANDOVER"
-"""Names the file that tells a fresh interpreter what to do."""
+"""Environment variable with the path of a fresh interpreter's instructions."""
 
 PROCESS_VARIABLE = "PYTEST_DEVPERF_PROCESS"
 """Zero-based index of the process start; unset in start 1. Users may read it."""

@@ -1,4 +1,4 @@
-"""The measuring interpreter's end of a pair: asks for its turn and waits for it."""
+"""The measuring interpreter's end of a pair: requests its turn and waits for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two interpreters that measure in turns: only one of them ever runs, the other waits without using a CPU.
+"""Let two interpreters measure in turns: only one of them runs at a time, the other waits without using a CPU.
 
 Each asks for its turn before a case and after every round. The first round of a metric is taken to get
 ready and is not kept, so that what is paired lies close together in time.
@@ -36,7 +36,7 @@ SECRET_BYTES = 16
 
 @dataclass(slots=True, kw_only=True)
 class Pair:
-    """What a pair of process starts found, by the index of the entry."""
+    """The results of a pair of process starts, by the index of the entry."""
 
     found: dict[str, dict[int, WorkerResult]]
     """By side."""
@@ -166,7 +166,7 @@ class TurnCoordinator:
             self._follow(interpreter)
 
     def _go(self, interpreter: _Side) -> None:
-        """Give a side its turn, and wait until it asks for the next."""
+        """Give a side its turn, and wait until it requests the next one."""
         if interpreter.at is None or interpreter.speaks is None:
             return
         try:
@@ -187,7 +187,7 @@ class TurnCoordinator:
             interpreter.at = (message["at"], message["index"])
 
     def _hear(self, interpreter: _Side) -> dict[str, Any] | None:
-        """Read a side's next message; None where it has ended."""
+        """Read a side's next message; return None if it has ended."""
         while interpreter.speaks is not None:
             line, separator, rest = bytes(interpreter.heard).partition(b"\n")
             if separator:

@@ -1,1 +1,1 @@
-"""What a session is about: saved runs, old and new code in turns, or repetitions of unchanged code."""
+"""The modes of a session: saved runs, old and new code in turns, or repetitions of unchanged code."""

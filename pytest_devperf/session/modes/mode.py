@@ -1,4 +1,4 @@
-"""What is asked of a mode: which process start a case needs next, and what its verdict is."""
+"""The interface of a mode, which decides the next process start of a case and its verdict."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StartRequest:
 
 
 class Mode(Protocol):
-    """What a session is about. It decides, from what is known of a case, and changes nothing."""
+    """The purpose of a session. It decides from the state of a case, and changes nothing."""
 
     hosts_apps: bool
     """Whether it measures apps that host their own cases."""

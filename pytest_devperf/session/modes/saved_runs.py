@@ -1,4 +1,4 @@
-"""Runs that are measured, saved, and compared with saved ones."""
+"""Measure runs, save them, and compare them with saved ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many process starts a case has, and what each of them does."""
+"""The number of process starts of a case, and the plan of each of them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.starts.start import CaseStart, Role, results_of
 
 SOLO_STARTS = 3
-"""Fewest starts that take load and memory: fewer than three values are no verdict."""
+"""Fewest starts that measure load and memory: fewer than three values are not enough for a verdict."""
 
 SOLO = "load and memory, start"
-"""What a start is called that takes load and memory."""
+"""Name of a start that measures load and memory."""
 
 ENDED_EARLY = frozenset({"early-pass", "converged", "too-slow"})
 """Why the rounds of a metric ended before the plan did."""
@@ -94,7 +94,7 @@ class Part:
 def later_plans(
     state: CaseState, part: Part, ending: Ending, *, known: Sequence[CaseStart], first: Sequence[CaseStart]
 ) -> Mapping[str, StartPlan]:
-    """Plan what a later start does for every metric that start 1 measured.
+    """Plan a later start for every metric that start 1 measured.
 
     Args:
         state: The case.
@@ -134,7 +134,7 @@ def _later_plan(
 
 
 def _plan_of_app(state: CaseState, part: Part) -> StartPlan:
-    """Plan what a later launch of an app does: every start has its part of the rounds."""
+    """Plan a later launch of an app: every start runs its part of the rounds."""
     first = next(iter(results_of(state.starts).values()), None)
     plan = state.case.plan
     return StartPlan(

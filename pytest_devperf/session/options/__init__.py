@@ -1,1 +1,1 @@
-"""What a session is asked to do: options, ini keys and marker keywords, read and checked."""
+"""Read and validate options, ini keys and marker keywords."""

@@ -1,4 +1,4 @@
-"""From the keywords of a test's marker to its case."""
+"""Read the keywords of a test's marker into its case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_devperf.session.options.settings import SAVING_PROCESSES, Settings, 
 from pytest_devperf.session.options.table import PLAN_ROWS, SESSION_FIELDS
 
 OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target", "sweep"})
-"""Marker keywords that are no field of the plan."""
+"""Marker keywords that are not fields of the plan."""
 
 SUITES = ("quick", "full")
 """Suites a marker may name."""

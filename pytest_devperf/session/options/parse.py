@@ -1,4 +1,4 @@
-"""How the texts of options, ini keys and marker keywords become values."""
+"""Parse the texts of options, ini keys and marker keywords."""
 
 from __future__ import annotations
 

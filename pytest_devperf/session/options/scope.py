@@ -1,4 +1,4 @@
-"""Where tests are, and which of them a session may collect."""
+"""The locations of tests, and which of them a session may collect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ environment lies."""
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a test is, or what a word of the command line names."""
+    """The location of a test, or of a word of the command line."""
 
     path: str
     """File or folder, relative to rootdir, with slashes."""
@@ -22,7 +22,7 @@ class Location:
     """Names below the file, `TestSort::test_it[3]`; empty for a whole file or folder."""
 
     def holds(self, other: Location) -> bool:
-        """Tell whether another location is this one or lies in it.
+        """Return whether another location is this one or within it.
 
         >>> Location("t").holds(Location("t/test_a.py", "test_sort")), Location("t").holds(Location("t2/test_a.py"))
         (True, False)
@@ -39,7 +39,7 @@ class Location:
 
 
 def _is_below(names: str, above: str) -> bool:
-    """Tell whether names are those of a test, or of a class or function that it belongs to.
+    """Return whether names are those of a test, or of a class or function that contains it.
 
     >>> _is_below("test_sort[a]", "test_sort"), _is_below("test_sort_big", "test_sort")
     (True, False)
@@ -71,7 +71,7 @@ def relative_path(path: Path, root: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the command line lets a session collect."""
+    """The tests that the command line allows a session to collect."""
 
     named: tuple[Location, ...] | None
     """Files, folders and tests; None: everything."""
@@ -91,7 +91,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What a session collected, and what the user left out of it."""
+    """The tests that a session collected, and those that the user excluded."""
 
     ids: frozenset[str] = frozenset()
     """Ids of the cases that were collected, deselected ones too."""

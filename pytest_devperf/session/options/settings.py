@@ -1,4 +1,4 @@
-"""What a session is asked to do: checked and frozen."""
+"""The validated, immutable settings of a session."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAVING_PROCESSES = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a session is asked to do, by its command line and ini file."""
+    """The settings of a session, from its command line and ini file."""
 
     plan_cli: Mapping[str, Any] = field(default_factory=dict)
     """Plan fields named on the command line."""
@@ -30,7 +30,7 @@ class Settings:
     store: str | None = None
     json: str | None = None
     tolerance: tuple[tuple[str, float], ...] = ()
-    """Tolerances of the command line, or of the ini file where the command line names none."""
+    """Tolerances of the command line, or of the ini file if the command line has none."""
     tolerance_cli: bool = False
     """Whether they come from the command line, and so beat a marker's."""
     fail_on_incomparable: bool = False
@@ -123,7 +123,7 @@ def check_settings(settings: Settings) -> None:
 
 
 def drop_other_aims(values: dict[str, Any], named: set[str]) -> None:
-    """Let what the command line is about beat what the ini file is about: a saved run, turns, repetitions."""
+    """Let the mode of the command line override that of the ini file: saved runs, turns, repetitions."""
     alone, runs = {"aa", "against"}, {"compare", "save", "append"}
     if named & alone:
         gone = (alone | runs) - named

@@ -1,4 +1,4 @@
-"""The options: one table, from which they are registered and read.
+"""The table of all options, from which they are registered and read.
 
 A row's name is spelt alike everywhere: `--devperf-min-rounds`, ini key `devperf_min_rounds`, marker
 keyword `min_rounds`, `Plan.min_rounds`. The command line beats the marker, the marker beats the ini
@@ -48,7 +48,7 @@ NEEDS: dict[str | None, str] = {
 
 
 class Row(NamedTuple):
-    """One option: its name, how its text is read, and what it means."""
+    """One option: its name, the parser of its text, and its meaning."""
 
     name: str
     """Spelling after the `devperf` prefix; empty for `--devperf` itself."""

@@ -1,1 +1,1 @@
-"""One process start of one case: all that a fresh interpreter needs to measure."""
+"""Measure one process start of one case."""

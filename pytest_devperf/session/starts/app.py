@@ -1,4 +1,4 @@
-"""Apps that host their own cases: the reports of one launch become process starts of many cases."""
+"""Turn the reports of one launch of an app into process starts of many cases."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LaunchOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppLaunch:
-    """What the first launch of an app gave, also if it broke off."""
+    """The reports of an app's first launch, possibly incomplete."""
 
     app: App
     reports: list[CaseReport] = field(default_factory=list)
@@ -77,7 +77,7 @@ def launch_first(bench: Bench, launch: AppLaunch, options: LaunchOptions | None)
 def reports_of(
     target: Target, app: App, start_plan: StartPlan, plan: Plan, options: LaunchOptions
 ) -> Iterator[CaseReport]:
-    """Launch an app once, and give what it reports.
+    """Launch an app once, and return its reports.
 
     Raises:
         Unsupported: The target runs no apps.

@@ -1,4 +1,4 @@
-"""Which calls of a test are awaited, which are not and should be, and the other way round."""
+"""Check which calls of a test have to be awaited, and which were."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AwaitedCalls:
         self._plain[type(result).__name__] = call
 
     def explain(self, error: TypeError) -> None:
-        """Add to an error what it means, if a test awaited the result of a plain function."""
+        """Add an explanation to the error of a test that awaited the result of a plain function."""
         said = str(error)
         call = next((call for kind, call in self._plain.items() if kind in said and "await" in said), None)
         if call is not None:

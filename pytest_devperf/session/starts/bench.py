@@ -22,7 +22,7 @@ from pytest_devperf.targets.awaited import AnyRunner, run_now
 from pytest_devperf.targets.protocol import Clock, Target
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
 
 TargetFor = Callable[[Workload], Target]
 """Chooses the device of a workload."""
@@ -37,7 +37,7 @@ class Tools:
 
     clock: Clock
     prefixes: Mapping[str, str]
-    """Folders that differ between machines and runs, and what stands for them in a workload's hash."""
+    """Folders that differ between machines and runs, and their placeholders in a workload's hash."""
     use_anchor: bool = True
     look: Callable[[Target], Context] = lambda target: target.look()
     """Reads a device's sensors before and after a process start, those of plugins too."""
@@ -96,7 +96,7 @@ class Bench:
         return self.orders.role != "rounds"
 
     def enter(self, workload: Workload, name: str) -> Target:
-        """Choose a workload's device, and write down what it is."""
+        """Choose a workload's device, and record it."""
         target = self.target_for(workload)
         self.notes.enter(workload, name, target)
         return target

@@ -1,4 +1,4 @@
-"""What is done differently on different kinds of device."""
+"""Differences between kinds of devices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rest_s(plan: Plan, target: Target | None) -> float:
 
 
 def plan_on(plan: Plan, kind: str) -> Plan:
-    """Fill in what a plan leaves to the kind of device: the wait between rounds."""
+    """Complete a plan with the defaults of the kind of device: the wait between rounds."""
     return replace(plan, round_cooldown=_rest_s(plan, kind))
 
 

@@ -1,4 +1,4 @@
-"""Facts that a test states of its work, spelled so that every record can hold them."""
+"""Convert facts that a test reports about its work so that every record can contain them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_devperf.case.digest import Digest, type_name
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
 
 LARGEST_INT = 2**63 - 1
-"""Larger integers are no numbers to most readers of JSON."""
+"""Larger integers are not exact in most readers of JSON."""
 
 MOST_VALUES = 1000
 """Values of one fact that stay readable: a record is no place for a data set, and a list that holds itself has no
@@ -73,7 +73,7 @@ def _unboxed(value: Any) -> object:  # noqa: ANN401 - any object
         return value
     try:
         return value.item() if value.shape == () else value
-    except Exception:  # noqa: BLE001 - whatever a value's own code raises
+    except Exception:  # noqa: BLE001 - a value's own code may raise anything
         return value
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.host.memory.footprint import Footprint
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
 
 LOAD_CYCLES = 3
 """Loads per process start; their median is the value of that start."""
@@ -99,7 +99,7 @@ def _footprint() -> Footprint:
 
 
 def load_scalars(loads: Sequence[int]) -> list[ScalarValues]:
-    """Give the load of a start, the median of its cycles in ns, and its first load."""
+    """Return the load of a start, the median of its cycles in ns, and its first load."""
     if not loads:
         return []
     return [
@@ -109,7 +109,7 @@ def load_scalars(loads: Sequence[int]) -> list[ScalarValues]:
 
 
 def memory_scalars(memory: Memory | None) -> list[ScalarValues]:
-    """Give sizes above the baseline, in MiB."""
+    """Return sizes above the baseline, in MiB."""
     if memory is None:
         return []
     base = memory.baseline / BYTES_PER_MIB

@@ -1,4 +1,4 @@
-"""Measures what a test asks for, in one process start."""
+"""Measure the calls of the fixture, in one process start."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pytest_devperf.session.starts.loads import LoadedObject
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
 
 
 class Meter:
-    """Measures what the fixture is asked for; `Once` is its twin in a session that measures nothing."""
+    """Measures the calls of the fixture; `Once` replaces it in a session that measures nothing."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Meter:
         return self._loaded.first()
 
     def model(self, model: Model) -> Any:  # noqa: ANN401 - outputs by name
-        """Time a model's methods alone; in the starts that take loads, its load and memory too."""
+        """Time only a model's methods; in the starts that measure loads, its load and memory too."""
         from pytest_devperf.session.starts.models import measure_model
 
         return measure_model(self.bench, model)
@@ -189,7 +189,7 @@ class Meter:
             raise
 
     def _prepared(self, call: Call) -> Call:
-        """Say whether this start takes a call's memory; of an object that was loaded, the load's is taken."""
+        """Return whether this start measures a call's memory; for a loaded object, the load's memory is measured."""
         bench = self.bench
         return replace(call, memory=bench.takes_scalars and self._loaded is None and bench.case.memory)
 

@@ -1,4 +1,4 @@
-"""Models measured alone: every method's time, the load and the memory of the file."""
+"""Measure models alone: the time of every method, and load and memory of the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_devperf.targets.protocol import Answering, Runner, Surveying, Target
 from pytest_devperf.targets.survey import Survey
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ def measure_model(bench: Bench, model: Model) -> Any:  # noqa: ANN401 - outputs 
 
 
 def outputs_of(runner: Runner) -> Any:  # noqa: ANN401 - outputs by name
-    """Give what a runner's workload returned last; None if it does not say."""
+    """Return the last result of a runner's workload; None if it does not provide it."""
     return runner.result() if isinstance(runner, Answering) else None
 
 

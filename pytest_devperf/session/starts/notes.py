@@ -1,4 +1,4 @@
-"""What is written down of one process start, as it happens."""
+"""Record the results of one process start as it happens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from pytest_devperf.targets.survey import Survey
 
 
 class StartNotes:
-    """Writes a `CaseStart`: the device, what the workloads are, and what was measured of them."""
+    """Writes a `CaseStart`: the device, the workloads, and their measurements."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class StartNotes:
             known.values.extend(scalars.values)
 
     def add_loads(self, loads_ns: Sequence[int]) -> None:
-        """Keep what the loads of this start took."""
+        """Record the loads of this start."""
         from pytest_devperf.session.starts.loads import load_scalars
 
         self.start.scalars.extend(load_scalars(loads_ns))
@@ -209,7 +209,7 @@ class StartNotes:
             self.start.unseen_children = True
 
     def finish(self) -> None:
-        """Read the sensors for the last time; keep the energy per iteration if one workload alone ran."""
+        """Read the sensors for the last time; record the energy per iteration if only one workload ran."""
         self.look()
         if len(self.start.timed) != 1:
             return

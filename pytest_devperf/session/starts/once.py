@@ -1,4 +1,4 @@
-"""The meter's twin in a session that measures nothing: what a test asks for runs once."""
+"""Run the calls of the fixture once, in a session that measures nothing."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.protocol import Target
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
 
 
 class Once:
-    """Runs what the fixture is asked for once, unmeasured."""
+    """Runs the calls of the fixture once, unmeasured."""
 
     def __init__(self, open_host: Callable[[], Target]) -> None:
         """Open nothing yet; `open_host` opens the target of this machine."""

@@ -1,4 +1,4 @@
-"""What a process start of a case is asked to do."""
+"""The instructions for a process start of a case."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pytest_devperf.session.starts.start import Role
 
 
 class Orders(Protocol):
-    """What a process start is asked to do."""
+    """The instructions for a process start."""
 
     process: int
     """Zero-based index of the process start."""
     role: Role
 
     def start_plan(self, metric: str) -> StartPlan:
-        """Give the plan of a metric.
+        """Return the plan of a metric.
 
         Raises:
             CaseError: An earlier process start did not measure this metric.
@@ -36,7 +36,7 @@ class FirstOrders:
         self._plan = plan
 
     def start_plan(self, metric: str) -> StartPlan:
-        """Give the plan of a metric."""
+        """Return the plan of a metric."""
         return self._plan(metric)
 
 
@@ -50,7 +50,7 @@ class LaterOrders:
         self._plans = start_plans
 
     def start_plan(self, metric: str) -> StartPlan:
-        """Give the plan of a metric.
+        """Return the plan of a metric.
 
         Raises:
             CaseError: Start 1 did not measure it.

@@ -1,4 +1,4 @@
-"""Two commands or two models in turns within one test (`devperf.paired`): the old against the new."""
+"""Measure two commands or two models in turns within one test (`devperf.paired`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that differ between machines and runs, in what a workload is hashed by."""
+"""Find the folders that differ between machines and runs, for the hash of a workload."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def prefixes_of(root: Path, folder: Path, basetemp: str | None) -> Mapping[str, str]:
-    """Name the folders that differ between machines and runs, and what stands for them in a workload's hash.
+    """Return the folders that differ between machines and runs, with their placeholders in a workload's hash.
 
     Args:
         root: The root folder of the tests.

@@ -1,4 +1,4 @@
-"""What one process start of one case gives: plain data.
+"""The result of one process start of one case, as plain data.
 
 The same values are made in the session's own process and in fresh interpreters, from which they travel as JSON.
 """

@@ -1,4 +1,4 @@
-"""From what a test passes to the fixture to a workload."""
+"""Build workloads from the arguments of the fixture."""
 
 from __future__ import annotations
 
