@@ -45,14 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a table for every device, oldest run first, followed by the changes."""
     store = store_at(arguments.store)
-    told = []
+    sentences = []
     for label_summary in device_label_summaries(store, _label(arguments.label, store), arguments.device):
         points = _points(label_summary, store, arguments)
         if points:
-            told.append("\n".join((device_line(label_summary.device), "", *_lines(points))))
-    if not told:
+            sentences.append("\n".join((device_line(label_summary.device), "", *_lines(points))))
+    if not sentences:
         raise UsageError(f"no run of the label contains {arguments.metric or 'a value'} of {arguments.case}")
-    echo("\n\n".join(told))
+    echo("\n\n".join(sentences))
     return 0
 
 
@@ -102,8 +102,8 @@ def _lines(points: Sequence[Point]) -> list[str]:
         for at, point in enumerate(points)
     ]
     head = f"{newest.record.id}: {newest.metric.name}, {counted(len(points), 'run')} of {newest.run.label}"
-    told = list(change_sentences(points, found))
-    return [head, *lay_out(_COLUMNS, rows, columns()), "", *(told or ["no lasting change of level"])]
+    sentences = list(change_sentences(points, found))
+    return [head, *lay_out(_COLUMNS, rows, columns()), "", *(sentences or ["no lasting change of level"])]
 
 
 def _found(points: Sequence[Point]) -> Mapping[int, Shift]:

@@ -104,10 +104,10 @@ def _ended_by_signals() -> Iterator[None]:
 
 def _tell_changes(phone: SimPhone) -> None:
     """Wait forever, and print when the phone starts or stops throttling."""
-    told = phone.state.status
+    shown = phone.state.status
     while True:
         time.sleep(LOOK_S)
         state = phone.state
-        if state.status != told:
-            told = state.status
-            echo(f"thermal status {told}: skin {state.skin_c:.1f} °C, battery {state.battery_c:.1f} °C")
+        if state.status != shown:
+            shown = state.status
+            echo(f"thermal status {shown}: skin {state.skin_c:.1f} °C, battery {state.battery_c:.1f} °C")

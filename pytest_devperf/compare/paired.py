@@ -1,7 +1,7 @@
-"""Old and new code in turns on one machine: the comparison that needs no saved run.
+"""Compare old and new code measured in turns on one machine, without a saved run.
 
-Rounds of both alternate within a pair of process starts, so that what drifts touches both alike. Neither
-confirmation, anchor nor early pass apply.
+Rounds of both alternate within a pair of process starts, so that drift affects both alike. There is no
+confirmation, anchor or early pass.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.record.record import Change, Measurement, Verdict
 
 PAIRS = 6
-"""Pairs of process starts: where starts differ by 3 %, three gave 5.8 % false alarms and six 1.2 %."""
+"""Pairs of process starts: if starts differ by 3 %, three gave 5.8 % false alarms and six 1.2 %."""
 
 ROUNDS_EACH = 4
 """Rounds of each code in a pair of starts."""
 
 TURNS = ("ABBABAAB", "BAABABBA")
-"""Order of the rounds of even and odd pairs, A the old code: a steady drift cancels within each four."""
+"""Order of the rounds in even and odd pairs, A is the old code: a steady drift cancels within each four."""
 
 CORES_APART = 1.25
-"""Beyond this ratio both sides of a pair ran on cores of different kinds: those are 1.3 to 4 times apart, and
-neither layout nor hash seed nor heat makes a quarter.
+"""Ratio beyond which both sides of a pair ran on different kinds of cores: these are 1.3 to 4 times apart, and
+neither layout nor hash seed nor heat makes up a quarter.
 """
 
 SHORTAGE = "too few pairs of rounds to judge by: measure more (--devperf-rounds)"
-"""Why a verdict is open if there are fewer than `FEWEST_ROUNDS` pairs."""
+"""Why there is no verdict with fewer than `FEWEST_ROUNDS` pairs."""
 
 FEWEST_PAIRS = 3
-"""Pairs without which nothing is set aside: quartiles of fewer say little of how starts differ."""
+"""Fewest pairs for excluding any: quartiles of fewer say little about the differences between starts."""
 
 
 def turns(pair: int) -> str:
-    """Give the order of the rounds of a pair of process starts; `A` is the old code, `B` the new.
+    """Return the order of the rounds in a pair of process starts; `A` is the old code, `B` the new.
 
     >>> turns(0), turns(1)
     ('ABBABAAB', 'BAABABBA')
@@ -48,30 +48,30 @@ def turns(pair: int) -> str:
 
 
 def differences(old_rows: Sequence[Sequence[float]], new_rows: Sequence[Sequence[float]]) -> list[float]:
-    """Give the relative difference of each adjacent pair of rounds.
+    """Return the relative difference of each adjacent pair of rounds.
 
-    In the order of `turns`, the k-th round of the old code stands next to the k-th of the new.
+    In the order of `turns`, rounds of the old and the new code with equal indices are adjacent.
 
     Args:
-        old_rows: (rounds, iterations) of the old code, in the order they were taken.
+        old_rows: (rounds, iterations) of the old code, in order.
         new_rows: The same of the new code.
     """
     return [stats.median(new) / stats.median(old) - 1 for old, new in zip(old_rows, new_rows, strict=False)]
 
 
 def alike(found: Sequence[float], process: Sequence[int]) -> list[float]:
-    """Leave out the differences of pairs whose sides landed on cores of different kinds.
+    """Exclude the differences of pairs whose sides ran on different kinds of cores.
 
-    What is left lies around the pair that differs least. So of two explanations of a large difference, slower
-    code in some pairs or a slower core, the one that fails no test is taken. Where even that pair differs by as
-    much as cores do, nothing tells the two apart and nothing is left out.
+    The remaining pairs are close to the one with the smallest difference. A large difference may be due to slower
+    code in some pairs or to a slower core; the rule assumes the explanation that fails no test. If even that pair
+    differs by as much as cores do, the two cannot be distinguished, and nothing is excluded.
 
     Args:
-        found: Relative differences, as `differences` gives them.
+        found: Relative differences, as returned by `differences`.
         process: The pair of process starts of each.
 
     Returns:
-        The differences that are left; all of them where less than `FEWEST_PAIRS` pairs would be, or where every
+        The remaining differences; all of them if fewer than `FEWEST_PAIRS` pairs would remain, or if every
         pair differs by more than `CORES_APART`.
 
     >>> alike([0.02, 0.03, 0.7, 0.01], [0, 1, 2, 3])
@@ -92,11 +92,11 @@ def alike(found: Sequence[float], process: Sequence[int]) -> list[float]:
 def judge_paired(old: Measurement, new: Measurement, policy: Policy) -> Change:
     """Judge a metric by its paired rounds.
 
-    Regressed iff the Hodges-Lehmann estimate of the differences exceeds both their interquartile range and
-    the tolerance. Pairs on cores of different kinds are set aside (`alike`), which the reason says.
+    A metric regressed iff the Hodges-Lehmann estimate of the differences exceeds both their interquartile range and
+    the tolerance. Pairs on different kinds of cores are excluded (`alike`), and the reason reports it.
 
     Args:
-        old: Rounds of the old code, in the order they were taken.
+        old: Rounds of the old code, in order.
         new: Rounds of the new code.
         policy: Its tolerances.
 
@@ -137,7 +137,7 @@ def judge_paired(old: Measurement, new: Measurement, policy: Policy) -> Change:
 
 
 def _set_aside(every: Sequence[float], found: Sequence[float]) -> str | None:
-    """Say how much was set aside; None where nothing was."""
+    """Describe how many pairs were excluded; None if none were."""
     if len(found) == len(every):
         return None
     return (

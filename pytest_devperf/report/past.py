@@ -1,4 +1,4 @@
-"""A case over all runs of a label, and where its level changed."""
+"""A case over all runs of a label, and its changes of level."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def choose_metric(record: Record, name: str | None) -> Measurement | None:
 
 
 def alike(point: Point, newest: Point) -> bool:
-    """Tell whether a point is of the same workload as the newest one."""
+    """Return whether a point has the same workload as the newest one."""
     return point.record.workload.fingerprint == newest.record.workload.fingerprint
 
 
 def level_changes(points: Sequence[Point]) -> Mapping[int, Shift]:
-    """Find where the level changed: index of the first point of each new level -> the change.
+    """Find changes of level: index of the first point of each new level -> the change.
 
     Points of another workload than the newest one's are passed over.
 

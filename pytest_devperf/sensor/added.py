@@ -56,7 +56,7 @@ def merge_sensors(answers: Iterable[object]) -> dict[str, Sensor]:
 def read_sensors(seen: Context, sensors: Mapping[str, Sensor], shell: Shell) -> Context:
     """Read further sensors of a device, and add their temperatures to what its own showed.
 
-    A sensor that fails is not known, and a note says why.
+    The reading of a sensor that fails is not known, and a note gives the reason.
     """
     readings_c: dict[str, float] = {}
     notes = list(seen.notes)

@@ -66,7 +66,7 @@ static void schema(const char *path) {
     ort_types();
     json_begin();
     json_text("version", runtime.version);
-    ort_say_providers();
+    ort_write_providers();
     json_types("inputs", runtime.input, runtime.inputs);
     json_types("outputs", runtime.output, runtime.outputs);
     json_end();
@@ -81,7 +81,7 @@ static void load(const struct manifest *manifest) {
     json_begin();
     json_identity();
     json_text("version", runtime.version);
-    ort_say_providers();
+    ort_write_providers();
     json_int("library_ns", (int64_t)((double)runtime.library_ns * factor));
     json_int("load_ns", (int64_t)((double)load_ns * factor));
     json_end();

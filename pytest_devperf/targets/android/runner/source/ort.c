@@ -264,7 +264,7 @@ void ort_unload(void) {
     session = NULL;
 }
 
-void ort_say_providers(void) {
+void ort_write_providers(void) {
     char **names = NULL;
     int count = 0;
     check(AT(GetAvailableProviders, Status *(*)(char ***, int *))(&names, &count), "providers");

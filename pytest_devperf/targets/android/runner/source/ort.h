@@ -45,6 +45,6 @@ void ort_types(void);                                  /* fills runtime.input an
 void ort_bind(void);                                   /* puts the inputs into the model's order */
 void ort_run(void);                                    /* runs once; releases the previous outputs */
 void ort_write_outputs(const char *folder);            /* prints one object per output            */
-void ort_say_providers(void);
+void ort_write_providers(void);
 
 #endif
