@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ def rack(pytester: pytest.Pytester, tmp_path_factory: pytest.TempPathFactory, mo
             for group, entries in project["entry-points"].items()
         )
     )
-    (site / "devperf_rack").symlink_to(PLUGINS / "devperf_rack", target_is_directory=True)
+    shutil.copytree(PLUGINS / "devperf_rack", site / "devperf_rack", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.syspath_prepend(site)
     pytester.makepyfile(test_rendering=SUITE)
     (pytester.path / "render").write_text(RENDERER)
@@ -118,6 +119,7 @@ def test_a_program_that_fails_on_the_board_fails_its_case_with_its_output(rack: 
     ran.stdout.fnmatch_lines(["*exit code 3 on board local: out of memory*"])
 
 
+@NEEDS_A_SHELL
 def test_workloads_that_a_board_cannot_run_are_skipped_with_the_reason(rack: Rack) -> None:
     rack.pytester.makepyfile(test_rendering="def test_call(devperf): devperf(len, [])")
     ran = rack.run("--devperf", "--devperf-target=board:local", "-rs")
