@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pytest_devperf.errors import CaseError, Unsupported
-from pytest_devperf.model_file.method import ModelMethods
+
+if TYPE_CHECKING:
+    from pytest_devperf.model_file.method import ModelMethods
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

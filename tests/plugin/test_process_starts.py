@@ -572,3 +572,22 @@ def test_what_a_test_leaves_changed_in_its_process_ends_neither_it_nor_the_sessi
     result = _measure(suite, "--devperf-compare=base", "--devperf-tolerance=1000%", "-p", "no:cacheprovider")
     assert result.ret == 0
     assert suite.last_line(result) == "devperf: 6 within noise; compared with base"
+
+
+def test_a_fresh_interpreter_imports_no_more_than_its_cases_need(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        test_it=NOTE
+        + """
+def test_it(devperf):
+    devperf(work)
+    note(modules=[name for name in sys.modules if name.startswith("pytest_devperf.")] + [
+        name for name in ("msgspec", "numpy", "psutil", "tabulate") if name in sys.modules
+    ])
+"""
+    )
+    assert _measure(suite).ret == 0
+    later = [note["modules"] for note in _notes(suite) if note["start"] != "first"]
+    rooms = {name.split(".")[1] if "." in name else name for modules in later for name in modules}
+    assert rooms == {
+        "case", "errors", "measure", "metric", "plugin", "sensor", "session", "stats", "targets", "untrusted"
+    }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.digest import Digest
@@ -33,7 +33,9 @@ from pytest_devperf.sensor.instrument import read_instrument
 from pytest_devperf.session.starts.device import is_phone
 from pytest_devperf.session.starts.start import CaseStart, Role, ScalarValues, Timed
 from pytest_devperf.targets.protocol import Describing, Memory, Target
-from pytest_devperf.targets.survey import Survey
+
+if TYPE_CHECKING:
+    from pytest_devperf.targets.survey import Survey
 
 
 class StartNotes:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Call
 from pytest_devperf.targets.host.event_loop import let_loop_act, wind_down
-from pytest_devperf.targets.host.memory.footprint import Footprint
 from pytest_devperf.targets.host.meter import tick_ns, time_anchor
 from pytest_devperf.targets.host.once import await_once, call_once, refuse_used_up
 from pytest_devperf.targets.host.timing_loop import TimingLoop
@@ -19,8 +18,17 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from pytest_devperf.targets.host.memory.footprint import Footprint
+
 __tracebackhide__ = True
 # pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+
+
+def _new_footprint() -> Footprint:
+    """Begin to watch the memory of this process. Imported here because few process starts measure memory."""
+    from pytest_devperf.targets.host.memory.footprint import Footprint
+
+    return Footprint()
 
 
 class _Runner:
@@ -55,7 +63,7 @@ class _Runner:
         """Surround the first call: measure memory if the call asks for it, and close everything if the call fails."""
         try:
             if self._call.memory:
-                self._footprint = Footprint()
+                self._footprint = _new_footprint()
                 with self._footprint.children.watched():
                     yield
                 self._footprint.note_loaded()
