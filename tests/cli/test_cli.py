@@ -369,7 +369,7 @@ def test_a_bad_sample_in_a_file_makes_its_case_incomparable(store, make_run, tmp
     assert main(["compare", "old.json", "--to", "new"]) == 0
     output = capsys.readouterr().out
     assert "1 INCOMPARABLE, 1 within noise" in output
-    assert "NaN, infinite, zero or negative" in output
+    assert "NaN, infinite, zero, negative or implausible" in output
 
 
 def test_failed_cases_are_neither_candidates_nor_baselines(store, make_run, capsys):
