@@ -17,16 +17,16 @@ def overview(scores: Scores) -> list[list[str]]:
     heads = ["rule", "false alarms, mean", "worst device", "runs of 16 with one", "+3 % found", "+5 %", "+10 %"]
     rows = [[*heads, "+5 % on the worst device", "iterations when unchanged", "cases"]]
     for rule, devices in scores.items():
-        worst = max(devices, key=lambda name: devices[name].start_plan(0.0))
-        least = min(devices, key=lambda name: devices[name].start_plan(MAIN_EFFECT))
+        worst = max(devices, key=lambda name: devices[name].percent_failed(0.0))
+        least = min(devices, key=lambda name: devices[name].percent_failed(MAIN_EFFECT))
         rows.append(
             [
                 rule,
                 f"{_mean(devices, 0.0):.2f} %",
-                f"{devices[worst].start_plan(0.0):.1f} % ({worst})",
+                f"{devices[worst].percent_failed(0.0):.1f} % ({worst})",
                 f"{sum(each.alarmed_percent for each in devices.values()) / len(devices):.1f} %",
                 *(f"{_mean(devices, effect):.0f}" for effect in EFFECTS),
-                f"{devices[least].start_plan(MAIN_EFFECT):.0f} ({least})",
+                f"{devices[least].percent_failed(MAIN_EFFECT):.0f} ({least})",
                 f"{sum(each.iterations_each for each in devices.values()) / len(devices):.0f}",
                 str(sum(each.cases[0.0] for each in devices.values())),
             ]
@@ -54,9 +54,9 @@ def by_device(devices: Mapping[str, Score]) -> list[list[str]]:
         rows.append(
             [
                 name,
-                f"{score.start_plan(0.0):.2f} %",
+                f"{score.percent_failed(0.0):.2f} %",
                 f"{score.alarmed_percent:.1f} %",
-                *(f"{score.start_plan(effect):.0f}" for effect in EFFECTS),
+                *(f"{score.percent_failed(effect):.0f}" for effect in EFFECTS),
                 f"{score.iterations_each:.0f}",
                 missed,
                 str(score.cases[0.0]),
@@ -66,7 +66,7 @@ def by_device(devices: Mapping[str, Score]) -> list[list[str]]:
 
 
 def _mean(devices: Mapping[str, Score], truth: float) -> float:
-    return sum(each.start_plan(truth) for each in devices.values()) / len(devices)
+    return sum(each.percent_failed(truth) for each in devices.values()) / len(devices)
 
 
 def laid_out(rows: Sequence[Sequence[str]], *, markdown: bool) -> str:

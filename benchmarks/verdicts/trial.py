@@ -71,7 +71,7 @@ class Score:
         self.alarmed += other.alarmed
         self.iterations += other.iterations
 
-    def start_plan(self, truth: float) -> float:
+    def percent_failed(self, truth: float) -> float:
         """Give the percentage of cases of a truth that failed."""
         return 100 * self.failed[truth] / max(1, self.cases[truth])
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from pytest_devperf.compare.compare import QUIET, worst
 from pytest_devperf.compare.estimate import NotSamples
 from pytest_devperf.compare.in_turns import judge_pairs
 from pytest_devperf.compare.pairs import ROUNDS, pairs_of, rounds_of_next
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.verdict import judge
 from pytest_devperf.metric import TOLD_ONLY
-from pytest_devperf.record.record import Change, Measurement
+from pytest_devperf.record.record import Change, Measurement, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,14 @@ class InTurnsSoFar:
     """Number of pairs after which to look again; None: every metric is decided."""
     rounds: int
     """Rounds of each code in the next pair."""
+    blind: bool = False
+    """Whether no change worth the name could have been found in one of its metrics."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of its worst metric, but never a quiet one where it was blind."""
+        verdict = worst([change.verdict for change in self.changes]) if self.changes else "inconclusive"
+        return "inconclusive" if verdict in QUIET and self.blind else verdict
 
 
 def judge_in_turns(
@@ -41,7 +50,7 @@ def judge_in_turns(
     before = {each.name: each for each in old if each.name not in TOLD_ONLY}
     changes: list[Change] = []
     looks: list[int] = []
-    counts, rounds = [0], [1]
+    counts, rounds, blind = [0], [1], False
     for metric in new:
         if metric.name in TOLD_ONLY:
             continue
@@ -50,6 +59,7 @@ def judge_in_turns(
             found = judge_pairs(was, metric, policy, most=most)
             changes.append(found.change)
             counts.append(found.pairs)
+            blind |= found.blind
             if found.next_look is not None:
                 looks.append(found.next_look)
                 rounds.append(_rounds_of_next(was, metric, policy))
@@ -61,6 +71,7 @@ def judge_in_turns(
         pairs=max(counts),
         next_look=min(looks, default=None),
         rounds=max(rounds) if looks else ROUNDS,
+        blind=blind,
     )
 
 

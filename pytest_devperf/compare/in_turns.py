@@ -74,6 +74,8 @@ class JudgedPairs:
     """Number of pairs so far."""
     next_look: int | None = None
     """Number of pairs after which to look again, since nothing is decided yet; None: the verdict is final."""
+    blind: bool = False
+    """Whether no change worth the name could have been found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +150,19 @@ def judge_pairs(old: Measurement, new: Measurement, policy: Policy, *, most: int
     verdict = _decided(seen, bound.value, level=level, alpha=alpha) if count in looks else None
     further = next((look for look in looks if look > count), None) if verdict is None else None
     hidden = max(pairs.iqr, seen.least(alpha * looks[max(looks)]))
-    reason = _set_aside(pairs)
+    reason, blind = _set_aside(pairs), False
     if verdict is None:
         verdict = "suspect" if math.expm1(seen.shift) > bound.value else "within_noise"
         if len(pairs.kept) < FEWEST_PAIRS:
             verdict, reason = "inconclusive", "too few pairs of process starts to judge by"
         elif hidden > max(policy.blind, tolerance_of(new, policy)):
-            verdict, reason = "inconclusive", could_not_find(hidden)
+            verdict, reason, blind = "inconclusive", could_not_find(hidden), True
     change = _change(new, pairs, seen, bound, verdict)
     return JudgedPairs(
         change=with_fields(change, detectable_pct=_percent(max(bound.value, hidden)), level=level, reason=reason),
         pairs=count,
         next_look=further,
+        blind=blind,
     )
 
 

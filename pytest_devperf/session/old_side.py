@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as with_fields
 
+from pytest_devperf.compare.against import judge_in_turns
 from pytest_devperf.compare.change import lost, unjudged
 from pytest_devperf.compare.compare import worst
 from pytest_devperf.compare.paired import judge_paired
@@ -31,11 +32,22 @@ def with_old_side(record: Record, olds: Sequence[CaseStart]) -> Record:
 
 
 def _raw(measurement: Measurement) -> Confirmation:
-    return Confirmation(process=measurement.process, samples_ns=measurement.samples_ns, samples=measurement.samples)
+    return Confirmation(
+        process=measurement.process,
+        samples_ns=measurement.samples_ns,
+        samples=measurement.samples,
+        ran_ns=measurement.ran_ns,
+    )
 
 
 def compare_sides(
-    record: Record, olds: Sequence[CaseStart], policy: Policy, *, reason: str | None, note: str | None = None
+    record: Record,
+    olds: Sequence[CaseStart],
+    policy: Policy,
+    *,
+    reason: str | None,
+    note: str | None = None,
+    most: int | None = None,
 ) -> Comparison:
     """Compare both sides of a case, metric by metric.
 
@@ -45,6 +57,8 @@ def compare_sides(
         policy: What the comparison is strict about.
         reason: Why there is nothing to compare with; None where there is.
         note: What is told of the old side.
+        most: Pairs of process starts at most, if each was taken because those before had decided nothing; None: all
+            were taken at once.
     """
     notes = (note,) if note else ()
     if record.outcome != "passed":
@@ -54,6 +68,9 @@ def compare_sides(
     if reason is not None:
         # Why a case is new is told as a difference: of an ordinary new case there is nothing to tell.
         return Comparison(verdict="new", reason=reason, notes=(*notes, reason))
+    if most is not None:
+        in_turns = judge_in_turns(record.metrics, measurements_of(olds), policy, most=most)
+        return Comparison(verdict=in_turns.verdict, changes=in_turns.changes, notes=notes)
     before = {each.name: each for each in measurements_of(olds)}
     changes = [
         _judged(each, before.pop(each.name, None), policy) for each in record.metrics if each.name not in TOLD_ONLY

@@ -103,7 +103,7 @@ class Session:
         refuse_clocks(self.settings, self.plan, self.targets, self.baselines)
         open_named_phone(self.targets, self.baselines)
         self.launchers.interpreters.check()
-        self._together = self.baselines.metrics_of(case for case, _ in cases)
+        self._together = self.baselines.metrics_of(case for case, _ in cases) or len(cases)
         for case, address in cases:
             self._take_up(case, address)
         here = self.targets.session_target()

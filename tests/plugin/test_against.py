@@ -34,7 +34,7 @@ def test_same(devperf):
     devperf.record("values", len(devperf(measured.same, 3000)), unit="")
 """
 
-QUICK = ("--devperf-iterations=5", "--devperf-processes=2", "--devperf-tolerance=60%", "-k")
+QUICK = ("--devperf-iterations=5", "--devperf-tolerance=60%", "-k")
 """A busy machine's tests shall not depend on its mood: new code is three times as slow."""
 
 
@@ -75,8 +75,10 @@ def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> 
     )
     (slow, same) = two.cases().values()
     (latency,) = slow["metrics"]
-    assert latency["process"] == latency["against"]["process"] == [1] * 4 + [2] * 4
+    assert latency["process"] == latency["against"]["process"]
     (change,) = slow["comparison"]["changes"]
+    assert sorted(set(latency["process"])) == list(range(1, change["pairs"] + 1))
+    assert change["pairs"] >= 4
     assert change["verdict"] == "regressed"
     assert change["baseline"] < change["candidate"]
     assert [change["metric"] for change in same["comparison"]["changes"]] == ["latency", "values"]
@@ -85,7 +87,7 @@ def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> 
 def test_the_first_regression_ends_the_run_under_x(two: Suite) -> None:
     result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work or same", "-x", "--junitxml=junit.xml")
     assert result.ret == 1
-    result.assert_outcomes(failed=1)
+    assert result.parseoutcomes()["failed"] == 1  # unchanged code may have passed before
     assert 'message="latency regressed' in (two.path / "junit.xml").read_text(encoding="utf-8")
 
 

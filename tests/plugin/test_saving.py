@@ -360,6 +360,6 @@ def test_a_save_that_leaves_cases_behind_says_which(two_cases: Suite) -> None:
 @pytest.mark.parametrize(("slower", "advice"), [(1.1, "let it rest between rounds"), (1.5, "let the device cool down")])
 def test_a_grade_that_is_not_the_best_says_what_to_do(two_cases: Suite, slower: float, advice: str) -> None:
     two_cases.takes(**{"slow@1": round(slower * 1_000_000)})
-    text = two_cases.flat(two_cases.run("--devperf-save=base"))
+    text = two_cases.flat(two_cases.run("--devperf-save=base", "--devperf-processes=6"))
     assert advice in text
     assert "--devperf-round-cooldown" in text

@@ -77,6 +77,49 @@ def test_a_suspect_is_measured_again_and_only_the_suspect(tmp_path: Path) -> Non
     assert any(words.startswith("waiting 10 s") for words in done.display.stages) is False  # the cooldown is off
 
 
+SCATTER = (0, 120, 180, 140, 100, 160, 40, 80, 20, 60)
+"""How much slower process starts are for their layout alone, in thousandths."""
+
+
+def scattered(factor: float = 1.0) -> dict[str, int]:
+    """Speeds with which the process starts of `slow` differ, as those of `fast` do not."""
+    starts = {f"slow@{at}": round(factor * 5 * MS * (1 + SCATTER[at % 10] / 1000)) for at in range(60)}
+    return {"fast": MS, "slow": 5 * MS, **starts}
+
+
+def starts_of(done: Driven, name: str) -> int:
+    return sum(1 for started, _ in done.target.started if started == name)
+
+
+def test_a_saved_run_has_more_starts_where_they_differ_and_only_there(tmp_path: Path) -> None:
+    done = measure(tmp_path, save="base", takes_ns=scattered())
+    assert (starts_of(done, "fast"), starts_of(done, "slow")) == (6, 24)
+    processes = done.states["a::slow"].record.metrics[0].process  # type: ignore[union-attr]
+    assert len(set(processes)) == len(processes) // 2 == 24
+
+
+def test_a_saved_run_has_as_many_starts_as_were_named(tmp_path: Path) -> None:
+    done = measure(tmp_path, save="base", takes_ns=scattered(), plan={"processes": 4})
+    assert starts_of(done, "slow") == 4
+
+
+def test_a_suspect_is_given_more_starts_while_they_may_prove_it(tmp_path: Path) -> None:
+    measure(tmp_path, save="base", takes_ns=scattered())
+    done = measure(tmp_path, compare="base", takes_ns=scattered(1.045))
+    assert done.verdict("a::slow") in {"regressed", "suspect"}
+    again = done.states["a::slow"].record.metrics[0].confirmation  # type: ignore[union-attr]
+    assert again is not None
+    assert len(set(again.process)) in {12, 18, 24}
+    assert len(set(again.process)) == starts_of(done, "slow") - 3
+    assert done.verdict("a::fast") == "within_noise"
+
+
+def test_without_confirming_nothing_is_looked_at_again(tmp_path: Path) -> None:
+    measure(tmp_path, save="base", takes_ns=scattered())
+    done = measure(tmp_path, compare="base", takes_ns=scattered(1.045), no_confirm=True)
+    assert starts_of(done, "slow") == 3
+
+
 def test_a_regression_of_one_look_alone_is_none(tmp_path: Path) -> None:
     measure(tmp_path, save="base")
     once = {"fast": MS, "slow": 5 * MS, **{f"slow@{process}": 10 * MS for process in range(3)}}

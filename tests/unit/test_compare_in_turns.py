@@ -300,6 +300,16 @@ def test_metrics_that_one_side_lacks_are_told() -> None:
     assert found.next_look is None
 
 
+def test_a_case_is_inconclusive_if_one_of_its_metrics_could_not_be_seen() -> None:
+    wild = tuple(20 * each for each in SCATTER)
+    old, new = in_turns(0.0)
+    old_too, new_too = (replace(each, name="latency.decode") for each in in_turns(0.0, starts=wild))
+    found = judge_in_turns([new, new_too], [old, old_too], POLICY, most=4)
+    assert [change.verdict for change in found.changes] == ["within_noise", "inconclusive"]
+    assert found.verdict == "inconclusive"
+    assert judge_in_turns([new], [old], POLICY).verdict == "within_noise"
+
+
 def test_values_of_process_starts_are_judged_once() -> None:
     found = judge_in_turns([scalars([12.0] * 3)], [scalars([10.0] * 3)], POLICY)
     assert (found.changes[0].verdict, found.next_look, found.pairs) == ("regressed", None, 0)

@@ -7,14 +7,19 @@ of fresh interpreters that alternate round by round.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_devperf.compare.paired import PAIRS, ROUNDS_EACH
-from pytest_devperf.measure.round import StartPlan
+from pytest_devperf.compare.against import InTurnsSoFar, judge_in_turns
+from pytest_devperf.compare.decision import next_in_turns
+from pytest_devperf.compare.in_turns import USUAL_PAIRS, looks_of
+from pytest_devperf.compare.pairs import READY, READY_PART, ROUNDS, ready_iterations
+from pytest_devperf.measure.round import StartPlan, StartResult
+from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.report.header import Planned, plan_words
-from pytest_devperf.session.assemble import record_of
+from pytest_devperf.session.assemble import measurements_of, record_of
 from pytest_devperf.session.case_state import CaseState, Look
 from pytest_devperf.session.launch.old_code import OldEnvironment
 from pytest_devperf.session.modes.mode import StartRequest
@@ -28,8 +33,8 @@ if TYPE_CHECKING:
     from pytest_devperf.record.record import Comparison, Record
     from pytest_devperf.session.starts.start import CaseStart
 
-READY = 1
-"""Rounds of each side in a pair that are not kept: both get ready before the turns begin."""
+ROUNDS_OF_PAIR = 2 * (ROUNDS + READY)
+"""Rounds of both sides in a pair."""
 
 PAIRED, SOLOS = range(2)
 """Phases."""
@@ -43,35 +48,44 @@ class InTurns:
     def __init__(self, settings: Settings, old: OldEnvironment) -> None:
         self._settings = settings
         self._old = old
+        self._so_far: dict[int, InTurnsSoFar] = {}
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:  # noqa: ARG002 - every metric is calibrated alike
         """Plan what start 1 does: calibrate, and fit the pairs into the budget."""
-        pairs = self._planned_pairs(state)
+        pairs = min(USUAL_PAIRS, self._most(state))
         return StartPlan(
             process=0,
             rounds=1,
-            total_rounds=pairs * 2 * (ROUNDS_EACH + READY),
+            total_rounds=pairs * ROUNDS_OF_PAIR,
             processes=2 * pairs,
             iterations=state.case.plan.iterations,
         )
 
     def starts(self, state: CaseState) -> int:
-        """Count the pairs of process starts: as many as the budget has room for, by what start 1 took."""
-        pairs = self._planned_pairs(state)
-        if not _runs_here(state):
-            return pairs
-        fitted = min((each[0].total_rounds for each in results_of(state.starts[:1]).values()), default=0)
-        return min(pairs, max(1, fitted // (2 * (ROUNDS_EACH + READY)))) if fitted else pairs
+        """Count the pairs of process starts at most: as many as the budget has room for, by what start 1 took."""
+        most = self._most(state)
+        pair_s = sum(_pair_s(each[0]) for each in results_of(state.starts[:1]).values()) if _runs_here(state) else 0.0
+        return min(most, max(1, int(state.case.plan.max_time // pair_s))) if pair_s > 0 else most
 
-    def _planned_pairs(self, state: CaseState) -> int:
-        return state.case.plan.processes if "processes" in state.case.named else PAIRS
+    def _most(self, state: CaseState) -> int:
+        return state.case.plan.processes if "processes" in state.case.named else max(looks_of(state.policy.metrics))
+
+    def _look(self, state: CaseState) -> InTurnsSoFar | None:
+        """Judge the pairs so far, once for each number of them; None: there are none yet."""
+        known = self._so_far.get(state.index)
+        if state.old.pairs and (known is None or known.pairs != state.old.pairs):
+            new, old = (measurements_of(_kept(starts)) for starts in (state.starts[1:], state.old.starts))
+            known = judge_in_turns(new, old, state.policy, most=self.starts(state))
+            self._so_far[state.index] = known
+        return known
 
     def next_start(self, state: CaseState) -> StartRequest | None:
         """Ask for the pairs, then for starts of both sides that take load and memory."""
         if not _runs_here(state) or state.old.missing is not None:
             return None
         pairs, pair = self.starts(state), state.old.pairs
-        if pair < pairs:
+        more = next_in_turns(self._look(state)) if pair < pairs else None
+        if more is not None:
             return StartRequest(
                 phase=PAIRED,
                 place=pair,
@@ -79,24 +93,25 @@ class InTurns:
                 what="pair",
                 process=pair + 1,
                 role="rounds",
-                start_plans=self._plans(state, pair + 1, pairs),
+                start_plans=self._plans(state, pair + 1, more.rounds[0]),
                 paired=True,
             )
         solos, solo = SOLO_STARTS if state.starts[0].solo else 0, counted(state.starts, solo=True)
         return replace(solo_request(SOLOS, solo, solos, pairs + 1 + solo), paired=True) if solo < solos else None
 
-    def _plans(self, state: CaseState, process: int, pairs: int) -> dict[str, StartPlan]:
+    def _plans(self, state: CaseState, process: int, rounds: int) -> dict[str, StartPlan]:
         """Plan what each side of a pair does."""
         first = results_of(state.starts[:1])
         return {
             metric: StartPlan(
                 process=process,
-                rounds=ROUNDS_EACH + READY,
+                rounds=rounds + READY,
                 total_rounds=start_results[0].total_rounds,
-                processes=pairs,
+                processes=self.starts(state),
                 iterations=start_results[0].iterations,
                 inner_loops=start_results[0].inner_loops,
                 fixed=True,
+                ready=ready_iterations(start_results[0].iterations),
             )
             for metric, start_results in first.items()
             if start_results[0].stop != "too-slow"
@@ -107,11 +122,10 @@ class InTurns:
 
         Start 1 is left out, and the rounds in which a side got ready: they are not compared.
         """
-        pairs = self.starts(state)
         starts, olds = state.starts, state.old.starts
         if state.passed and state.old.pairs:
-            starts = [_kept(start, pairs) for start in starts[1:]]
-            olds = [_kept(start, pairs) for start in olds]
+            starts, olds = _kept(starts[1:]), _kept(olds)
+        pairs = state.old.pairs or self.starts(state)
         record = record_of(state, starts, processes=pairs, busy_cpu_percent=self._settings.busy_cpu_percent)
         return with_old_side(record, olds)
 
@@ -122,10 +136,9 @@ class InTurns:
         reason = state.old.missing
         if state.target is not None and not is_this_machine(state.target):
             reason = f"{state.target.device.name} cannot run Python from another environment: use devperf.paired there"
-        pairs = self.starts(state)
-        olds = [_kept(start, pairs) for start in state.old.starts]
         note = f"old code in turns: {self._old.found.words}"
-        return compare_sides(record, olds, state.policy, reason=reason, note=note)
+        most = self.starts(state)
+        return compare_sides(record, _kept(state.old.starts), state.policy, reason=reason, note=note, most=most)
 
     def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:  # noqa: ARG002 - none looks again
         """Let the verdict stand."""
@@ -134,10 +147,9 @@ class InTurns:
     def describe_plan(self, states: Sequence[CaseState]) -> str:
         """Describe how much of the cases is measured."""
         planned = [
-            Planned(starts=self._planned_pairs(state), rounds=ROUNDS_EACH, iterations=state.case.plan.iterations)
-            for state in states
+            Planned(starts=self._most(state), rounds=ROUNDS, iterations=state.case.plan.iterations) for state in states
         ]
-        return plan_words(planned, on="on each side of {starts} of process starts", starts="pair")
+        return plan_words(planned, on="on each side of at most {starts} of process starts", starts="pair")
 
     def describe_first(self, state: CaseState) -> str:  # noqa: ARG002 - every case begins alike
         """Describe start 1 of a case."""
@@ -149,14 +161,31 @@ def _runs_here(state: CaseState) -> bool:
     return not state.is_paired and state.target is not None and is_this_machine(state.target)
 
 
-def _kept(start: CaseStart, pairs: int) -> CaseStart:
+def _pair_s(first: StartResult) -> float:
+    """Give how long a pair of process starts takes for one metric, by the round of start 1."""
+    if not first.rounds:
+        return 0.0
+    taken = first.rounds[0]
+    round_ns = taken.wall_ns or sum(taken.samples_ns) * first.inner_loops
+    return 2 * (ROUNDS + 1 / READY_PART) * round_ns / NS_PER_S
+
+
+def _kept(starts: Sequence[CaseStart]) -> list[CaseStart]:
+    """Leave out the rounds in which a side got ready. What is left was planned: more was never promised."""
+    totals: Counter[str] = Counter()
+    for start in starts:
+        totals.update({each.metric.name: len(each.start_result.rounds[READY:]) for each in start.timed})
+    return [_kept_start(start, totals) for start in starts]
+
+
+def _kept_start(start: CaseStart, totals: Mapping[str, int]) -> CaseStart:
     timed = [
         replace(
             each,
             start_result=replace(
                 each.start_result,
                 rounds=each.start_result.rounds[READY:],
-                total_rounds=pairs * ROUNDS_EACH,
+                total_rounds=totals[each.metric.name],
                 stop="done",
             ),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_devperf.compare.looks import SAVED_AT_A_TIME
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.report.header import Planned, plan_words
 from pytest_devperf.session.assemble import record_of
@@ -58,18 +59,31 @@ class SavedRuns:
         return first_plan(state, metric, self._ending(state))
 
     def starts(self, state: CaseState) -> int:
-        """Count the process starts that take rounds."""
-        return starts_of(state)
+        """Count the process starts that take rounds: a saved run has more of them if they differ."""
+        planned, taken = starts_of(state), counted(state.starts, solo=False)
+        if self._settings.save is None or taken < planned or not self._may_have_more(state):
+            return planned
+        begun = (taken - planned) % SAVED_AT_A_TIME
+        if begun:
+            return taken + SAVED_AT_A_TIME - begun
+        from pytest_devperf.compare.saving import more_to_save
+
+        further = more_to_save(self._record(state, processes=taken), state.policy)
+        return taken if further is None else taken + SAVED_AT_A_TIME
+
+    def _may_have_more(self, state: CaseState) -> bool:
+        """Return whether a case may have more starts than were planned: nobody has said how many there are."""
+        return state.passed and state.app is None and starts_of(state) > 1 and "processes" not in state.case.named
 
     def next_start(self, state: CaseState) -> StartRequest | None:
         """Ask for the starts with rounds, then for those that take load and memory."""
         return self._next_of_first_look(state) if state.look is None else self._next_again(state, state.look)
 
     def _next_of_first_look(self, state: CaseState) -> StartRequest | None:
-        starts = starts_of(state)
+        starts = self.starts(state)
         place = counted(state.starts, solo=False)
         if place < starts:
-            part = Part(process=place, place=place, starts=starts)
+            part = Part(process=place, place=place, starts=starts_of(state))
             start_plans = later_plans(state, part, self._ending(state), known=state.starts, first=state.starts)
             if has_something_to_do(state, start_plans):
                 return StartRequest(
@@ -81,7 +95,7 @@ class SavedRuns:
                     role="rounds",
                     start_plans=start_plans,
                 )
-        solos, solo = solo_starts_of(state, starts), counted(state.starts, solo=True)
+        solos, solo = solo_starts_of(state, starts_of(state)), counted(state.starts, solo=True)
         return solo_request(SOLOS, solo, solos, starts + solo) if solo < solos else None
 
     def _next_again(self, state: CaseState, look: Look) -> StartRequest | None:
@@ -100,18 +114,23 @@ class SavedRuns:
                 start_plans=later_plans(state, part, Ending(bound=True), known=state.again, first=state.starts),
                 rest_s=0.0 if state.case.plan.cooldown == "off" else CONFIRM_REST_S,
             )
-        solos, solo = solo_starts_of(state, starts_of(state)), counted(taken, solo=True)
+        confirms = look.rounds is None  # what is proven by more starts are times made of rounds
+        solos, solo = solo_starts_of(state, starts_of(state)) if confirms else 0, counted(taken, solo=True)
         process = look.first_process + look.starts + solo
         what = f"confirming, {SOLO}"
         return solo_request(AGAIN_SOLOS, solo, solos, process, what=what) if solo < solos else None
 
     def record(self, state: CaseState) -> Record:
         """Put a case's process starts together."""
+        taken = counted(state.starts, solo=False)
+        return self._record(state, processes=max(starts_of(state), taken))
+
+    def _record(self, state: CaseState, *, processes: int) -> Record:
         return record_of(
             state,
             state.starts,
             again=state.again,
-            processes=starts_of(state),
+            processes=processes,
             busy_cpu_percent=self._settings.busy_cpu_percent,
         )
 
@@ -128,15 +147,32 @@ class SavedRuns:
         return compare(record, state.baseline, state.policy)
 
     def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:
-        """Measure a suspect again, once."""
-        if not comparison.awaiting or state.look is not None or self._settings.no_confirm or not state.passed:
+        """Measure a suspect again, and then in more starts while they may prove or refute it."""
+        if self._settings.no_confirm or not state.passed:
             return None
+        if state.look is not None:
+            return self._look_further(state, comparison)
+        return self._confirm(state) if comparison.awaiting else None
+
+    def _confirm(self, state: CaseState) -> Look:
         starts = starts_of(state)
         again = starts
         if starts > 1 and "processes" not in state.case.named:
             # As many as a saved run has, since what starts differ by decides there.
             again = min(max(CONFIRMING_STARTS, starts), state.case.plan.rounds)
-        return Look(first_process=starts + solo_starts_of(state, starts), starts=again)
+        # Suspects share interpreters if their starts are numbered alike.
+        planned = starts + solo_starts_of(state, starts)
+        return Look(first_process=max(planned, _next_process(state)), starts=again)
+
+    def _look_further(self, state: CaseState, comparison: Comparison) -> Look | None:
+        if comparison.verdict != "suspect" or not self._may_have_more(state):
+            return None
+        from pytest_devperf.compare.compare import compare_so_far
+
+        further = compare_so_far(self.record(state), state.baseline, state.policy).further
+        if further is None:
+            return None
+        return Look(first_process=_next_process(state), starts=further.starts, rounds=further.starts * further.rounds)
 
     def describe_plan(self, states: Sequence[CaseState]) -> str:
         """Describe how much of the cases is measured."""
@@ -163,3 +199,8 @@ class SavedRuns:
             return Ending()
         compared = state.baseline is not None
         return Ending(bound=compared, converge=not compared)
+
+
+def _next_process(state: CaseState) -> int:
+    """Give the index of the next process start: none is used twice."""
+    return 1 + max(start.process for start in (*state.starts, *state.again))

@@ -37,20 +37,20 @@ def starts_differ() -> Score:
 
 
 def test_what_drifts_fails_no_unchanged_code(drifting):
-    assert drifting.start_plan(0.0) <= 0.5
+    assert drifting.percent_failed(0.0) <= 0.5
 
 
 @pytest.mark.parametrize("effect", [0.03, 0.05, 0.10])
 def test_what_drifts_hides_no_real_change(drifting, effect):
-    assert drifting.start_plan(effect) >= 95.0
+    assert drifting.percent_failed(effect) >= 95.0
 
 
 def test_unchanged_code_fails_in_at_most_3_of_100_cases_where_process_starts_differ(starts_differ):
-    assert starts_differ.start_plan(0.0) <= 3.0
+    assert starts_differ.percent_failed(0.0) <= 3.0
 
 
 def test_a_change_of_10_percent_is_found_in_most_cases_where_process_starts_differ(starts_differ):
-    assert starts_differ.start_plan(0.10) >= 90.0
+    assert starts_differ.percent_failed(0.10) >= 90.0
 
 
 def test_both_sides_take_their_rounds_in_pairs_and_leave_out_the_ones_that_get_ready():
