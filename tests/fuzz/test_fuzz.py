@@ -165,6 +165,7 @@ def test_the_command_prints_every_parsers_inputs(capsys: pytest.CaptureFixture[s
 
 EXCUSED: Mapping[str, str] = {
     "case/array.py": "read_array read_objects",  # attributes of objects, no text: tests/unit/test_hostile_values.py
+    "measure/warmup.py": "read_tick",  # an attribute of a runner, no text
     # The command line and the ini file are read by pytest, and every value by a parser of `session/options/parse.py`.
     "plugin/options.py": "read_cli read_ini read_providers read_settings",
     "session/options/parse.py": "parse_choice",  # makes the parser that is tried as `option choice`
