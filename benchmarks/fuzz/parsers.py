@@ -48,8 +48,7 @@ from pytest_devperf.store import commit, naming
 from pytest_devperf.store.file import read_file
 from pytest_devperf.store.open import open_store
 from pytest_devperf.store.remote import without_secrets
-from pytest_devperf.targets.android import adb
-from pytest_devperf.targets.android.adb import stream, sync
+from pytest_devperf.targets.android.adb import attached, stream, sync
 from pytest_devperf.targets.android.phone import file_store, identity, lease, reading, undo_journal, work_folder
 from pytest_devperf.targets.android.runner import setup
 from pytest_devperf.targets.android.runner.manifest import parse_output as parse_array
@@ -274,7 +273,7 @@ class _Client(adbutils.AdbClient):  # type: ignore[misc] # adbutils has no types
 
 
 def _adb_devices(data: bytes) -> object:
-    return adb.list_attached(_Client(data))
+    return attached.list_attached(_Client(data))
 
 
 def _files() -> Iterator[Parser]:

@@ -33,4 +33,5 @@ def test_mypy_sees_what_is_right_and_what_is_wrong() -> None:
 @pytest.mark.slow
 def test_pyright_sees_what_is_right_and_what_is_wrong() -> None:
     pytest.importorskip("basedpyright", reason="basedpyright is not installed")
-    _check("basedpyright")
+    # Without it, pyright would ask the `python` on the path what is installed.
+    _check("basedpyright", "--pythonpath", sys.executable)

@@ -138,8 +138,8 @@ def test_a_child_that_was_not_looked_at_just_before_its_end_is_said_to_be_uncoun
 def test_a_watcher_knows_whether_it_looked_just_before_an_end(monkeypatch, ended_s, late):
     alive, now_s = [4711], [0.0]
     monkeypatch.setattr(watcher, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
-    monkeypatch.setattr(watcher, "_descendants", lambda _: list(alive))
-    monkeypatch.setattr(watcher, "_read_peak_kib", lambda _: 2048)
+    monkeypatch.setattr(watcher, "_descendants", lambda pid: dict.fromkeys(alive, pid))
+    monkeypatch.setattr(watcher, "_read_peak_kib", lambda pid: 2048 if pid == 4711 else 9216)
     tree = watcher.Tree(os.getpid(), set())
     tree.look()
     now_s[0] = 1.0  # that a child which goes on was looked at long ago does no harm
@@ -150,6 +150,21 @@ def test_a_watcher_knows_whether_it_looked_just_before_an_end(monkeypatch, ended
     tree.look()
 
     assert (tree.peak_kib, tree.seen, tree.late) == (2048, {4711}, late)
+
+
+def test_a_process_that_has_not_loaded_its_program_yet_does_not_count(monkeypatch):
+    """It uses the memory of the process that started it, which is no child's."""
+    peaks_kib = {os.getpid(): 250_000, 4711: 250_000}
+    monkeypatch.setattr(watcher, "_descendants", lambda pid: {4711: pid})
+    monkeypatch.setattr(watcher, "_read_peak_kib", peaks_kib.get)
+    tree = watcher.Tree(os.getpid(), set())
+    tree.look()
+    assert (tree.peak_kib, tree.seen) == (0, set())
+
+    peaks_kib[4711] = 2048
+    tree.look()
+
+    assert (tree.peak_kib, tree.seen) == (2048, {4711})
 
 
 def test_no_thread_watches_a_call_that_forks():

@@ -115,9 +115,9 @@ def test_clocks_that_nobody_can_hold_are_refused_on_this_machine(tool: Session) 
 
 
 def test_another_unit_of_one_model_is_compared_and_said(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.phone.identity.hash_unit", lambda _: "a" * 16)
+    monkeypatch.setattr("pytest_devperf.targets.android.phone.identity.hash_unit", lambda *_: "a" * 16)
     tool.run("--devperf-save=base", "--devperf-identity=model")
-    monkeypatch.setattr("pytest_devperf.targets.android.phone.identity.hash_unit", lambda _: "b" * 16)
+    monkeypatch.setattr("pytest_devperf.targets.android.phone.identity.hash_unit", lambda *_: "b" * 16)
 
     result = tool.run("--devperf-compare=base", "--devperf-identity=model", "--devperf-json=run.json")
 

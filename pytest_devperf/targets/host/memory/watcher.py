@@ -47,8 +47,12 @@ class Tree:
         if not os.path.exists(f"/proc/{self._pid}"):
             return False
         at_s = time.monotonic()
-        peaks = [(pid, _read_peak_kib(pid)) for pid in _descendants(self._pid) if pid not in self._left_out]
-        alive = [(pid, peak) for pid, peak in peaks if peak]
+        parents = _descendants(self._pid)
+        peaks = {pid: _read_peak_kib(pid) for pid in parents.keys() | {self._pid} if pid not in self._left_out}
+        # Until a new process loads its program, it uses the memory of the process that started it.
+        alive = [
+            (pid, peaks[pid]) for pid, parent in parents.items() if peaks.get(pid) and peaks[pid] != peaks.get(parent)
+        ]
         self.seen.update(pid for pid, _ in alive)
         self.peak_kib = max(self.peak_kib, sum(peak for _, peak in alive))
         self._note_ended({pid: at_s for pid, _ in alive})
@@ -61,12 +65,14 @@ class Tree:
         self._alive_at_s = alive_at_s
 
 
-def _descendants(pid: int) -> list[int]:
-    found: list[int] = []
+def _descendants(pid: int) -> dict[int, int]:
+    """Find the processes that a process started, and those that these started: id -> id of the one that started it."""
+    found: dict[int, int] = {}
     waiting = [pid]
     while waiting:
-        children = _children(waiting.pop())
-        found += children
+        parent = waiting.pop()
+        children = _children(parent)
+        found.update(dict.fromkeys(children, parent))
         waiting += children
     return found
 
