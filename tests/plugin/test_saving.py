@@ -127,7 +127,7 @@ def test_a_case_that_failed_keeps_its_old_baseline(two_cases: Suite) -> None:
     two_cases.run(*BOTH)
     source = two_cases.path / "test_two.py"
     good = source.read_text()
-    source.write_text(good.replace("devperf(slow) == 2", "devperf(slow) == 3"))
+    source.write_text(good.replace("devperf(slow) == 2", "devperf(slow) == 333"))
     assert two_cases.run(*BOTH).ret == 1
     source.write_text(good)
     two_cases.takes(slow=1_500_000)
