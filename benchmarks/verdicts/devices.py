@@ -32,7 +32,7 @@ BUSY: tuple[Kind, ...] = (
     Kind(
         name="busy: neighbour",
         words="a neighbour on the same core for 20 to 80 % of the time, 2 s at a time, 25 to 70 % slower",
-        influences=(Neighbour(start_plan=(0.2, 0.8), lasts_s=2, low=0.25, high=0.7),),
+        influences=(Neighbour(share=(0.2, 0.8), lasts_s=2, low=0.25, high=0.7),),
         offsets=Offsets(spread=0.01),
         texture=_BUSY_TEXTURE,
         felt=(0.8, 1.4),
@@ -41,7 +41,7 @@ BUSY: tuple[Kind, ...] = (
     Kind(
         name="busy: neighbour, long",
         words="the same, 15 s at a time",
-        influences=(Neighbour(start_plan=(0.2, 0.8), lasts_s=15, low=0.25, high=0.7),),
+        influences=(Neighbour(share=(0.2, 0.8), lasts_s=15, low=0.25, high=0.7),),
         offsets=Offsets(spread=0.01),
         texture=_BUSY_TEXTURE,
         felt=(0.8, 1.4),
@@ -51,8 +51,8 @@ BUSY: tuple[Kind, ...] = (
         name="busy: queue",
         words="a queue for 70 % of the time, 20 to 200 waits of 1 to 6 ms per second, and now and then a neighbour",
         influences=(
-            Waits(per_s=(20, 200), lasts_s=(0.001, 0.006), start_plan=0.7),
-            Neighbour(start_plan=(0.0, 0.4), lasts_s=1, low=0.1, high=0.5),
+            Waits(per_s=(20, 200), lasts_s=(0.001, 0.006), share=0.7),
+            Neighbour(share=(0.0, 0.4), lasts_s=1, low=0.1, high=0.5),
         ),
         offsets=Offsets(spread=0.02),
         texture=_BUSY_TEXTURE,
@@ -63,8 +63,8 @@ BUSY: tuple[Kind, ...] = (
         name="busy: all day",
         words="a queue for 90 % and a neighbour for 70 to 97 % of the time",
         influences=(
-            Waits(per_s=(100, 300), lasts_s=(0.002, 0.008), start_plan=0.9),
-            Neighbour(start_plan=(0.7, 0.97), lasts_s=3, low=0.2, high=0.7),
+            Waits(per_s=(100, 300), lasts_s=(0.002, 0.008), share=0.9),
+            Neighbour(share=(0.7, 0.97), lasts_s=3, low=0.2, high=0.7),
         ),
         offsets=Offsets(spread=0.02),
         texture=_BUSY_TEXTURE,
@@ -75,8 +75,8 @@ BUSY: tuple[Kind, ...] = (
         name="busy now and then",
         words="sessions without a neighbour, with one all the time, and all between",
         influences=(
-            Waits(per_s=(0, 200), lasts_s=(0.002, 0.008), start_plan=0.5),
-            Neighbour(start_plan=(-0.6, 1.2), lasts_s=3, low=0.2, high=0.7),
+            Waits(per_s=(0, 200), lasts_s=(0.002, 0.008), share=0.5),
+            Neighbour(share=(-0.6, 1.2), lasts_s=3, low=0.2, high=0.7),
         ),
         offsets=Offsets(spread=0.01),
         texture=_BUSY_TEXTURE,

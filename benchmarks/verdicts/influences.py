@@ -186,7 +186,7 @@ class Cap:
 class Neighbour:
     """A program on the other thread of the same core, or in the same cache: it slows the code itself down."""
 
-    start_plan: tuple[float, float]
+    share: tuple[float, float]
     """Share of time in which it runs; each session draws one between these, clipped to 0 and 1."""
     lasts_s: float
     """Mean length of a visit."""
@@ -200,7 +200,7 @@ class Neighbour:
 
     def wake(self, draw: random.Random) -> None:
         """Draw the share of this session."""
-        self.busy = min(1.0, max(0.0, draw.uniform(*self.start_plan)))
+        self.busy = min(1.0, max(0.0, draw.uniform(*self.share)))
         self.on = draw.random() < self.busy
         self._draw(draw)
 
@@ -228,7 +228,7 @@ class Waits:
     """Waits per second of running; each session draws one between these."""
     lasts_s: tuple[float, float]
     """Mean duration of a wait; each session draws one between these."""
-    start_plan: float
+    share: float
     """Share of time with a queue."""
     stays_s: float = 20.0
     """Mean time until the queue forms or dissolves."""
@@ -244,7 +244,7 @@ class Waits:
         self._draw(draw)
 
     def _draw(self, draw: random.Random) -> None:
-        self.on = draw.random() < self.start_plan
+        self.on = draw.random() < self.share
         self.left_s = draw.expovariate(1 / self.stays_s)
 
     def advance(self, seconds: float, load: float, draw: random.Random) -> None:  # noqa: ARG002 - blind to load

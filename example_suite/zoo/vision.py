@@ -101,8 +101,8 @@ def keypointer() -> ModelProto:
     heat = net.relu(net.conv(net.conv(image, box), kernels))
     flat = net.op("Reshape", heat, net.weight(np.array([1, 4, -1], dtype=np.int64)))
     sharp = net.op("Mul", flat, net.weight(np.float32(60.0)))
-    start_plan = net.op("Softmax", sharp, axis=-1)
-    net.output("heat", (1, 4, "height", "width"), net.op("Reshape", start_plan, net.op("Shape", heat)))
+    share = net.op("Softmax", sharp, axis=-1)
+    net.output("heat", (1, 4, "height", "width"), net.op("Reshape", share, net.op("Shape", heat)))
     return net.model()
 
 

@@ -94,8 +94,8 @@ def rounds_of_start(rounds: int, processes: int, process: int) -> int:
     >>> [rounds_of_start(12, 5, p) for p in range(5)]
     [3, 3, 2, 2, 2]
     """
-    start_plan, more = divmod(rounds, processes)
-    return start_plan + (1 if process < more else 0)
+    each, more = divmod(rounds, processes)
+    return each + (1 if process < more else 0)
 
 
 def rounds_of_first_look(rounds: int, processes: int, process: int) -> int:

@@ -69,12 +69,12 @@ class FileStore(ABC):
         """
 
     @abstractmethod
-    def put(self, run: Run, label_summary: StorePath, *, append: bool | None) -> str:
+    def put(self, run: Run, label_folder: StorePath, *, append: bool | None) -> str:
         """Write a run into a folder, completely or not at all, as `lay_out` prepares it, and return its location.
 
         Args:
             run: The run.
-            label_summary: The folder.
+            label_folder: The folder.
             append: Whether it joins the newest generation; None: it already has one.
 
         Raises:
@@ -190,9 +190,9 @@ class FileStore(ABC):
     def places(self, fingerprint: str, label: str) -> Sequence[StorePath]:
         """List the files of a label of a device, newest first."""
         ending = f"-{safe_name(fingerprint)}"
-        label_summaries = ((device, safe_name(label)) for device in self.folders(()) if device.endswith(ending))
+        label_folders = ((device, safe_name(label)) for device in self.folders(()) if device.endswith(ending))
         return sorted(
-            (place for label_summary in label_summaries for place in self._runs_in(label_summary)),
+            (place for label_folder in label_folders for place in self._runs_in(label_folder)),
             key=_age,
             reverse=True,
         )
@@ -212,10 +212,10 @@ class FileStore(ABC):
                 if files:
                     yield files[0], len(files)
 
-    def _runs_in(self, label_summary: StorePath) -> Sequence[StorePath]:
+    def _runs_in(self, label_folder: StorePath) -> Sequence[StorePath]:
         """List the runs of a label's folder, newest first."""
         return sorted(
-            ((*label_summary, name) for name in self.files(label_summary) if age_of(name)), key=_age, reverse=True
+            ((*label_folder, name) for name in self.files(label_folder) if age_of(name)), key=_age, reverse=True
         )
 
 

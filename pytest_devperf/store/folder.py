@@ -80,23 +80,23 @@ class FolderStore(FileStore):
         """Return the path of a place."""
         return str(self.path.joinpath(*place))
 
-    def put(self, run: Run, label_summary: StorePath, *, append: bool | None) -> str:
+    def put(self, run: Run, label_folder: StorePath, *, append: bool | None) -> str:
         """Write a run while no other process writes; a failed first save leaves no store behind.
 
         Raises:
             StoreError: It cannot be written.
         """
         with store_errors(self.path):
-            made = None if self.path.exists() else self._make_with(run, label_summary, append=append)
-            return str(made or self._add(run, label_summary, append=append))
+            made = None if self.path.exists() else self._make_with(run, label_folder, append=append)
+            return str(made or self._add(run, label_folder, append=append))
 
-    def _make_with(self, run: Run, label_summary: StorePath, *, append: bool | None) -> Path | None:
+    def _make_with(self, run: Run, label_folder: StorePath, *, append: bool | None) -> Path | None:
         """Create the store with its first run in one step; return None if another session was faster."""
         with folders_made(self.path.parent):
             name, data = self.lay_out(run, append=append)
             sweep(self.path.parent)
             store = temporary_beside(self.path)
-            folder = store.joinpath(*label_summary)
+            folder = store.joinpath(*label_folder)
             try:
                 folder.mkdir(parents=True)
                 replace(folder / name, data)
@@ -110,11 +110,11 @@ class FolderStore(FileStore):
             finally:
                 shutil.rmtree(store, ignore_errors=True)
         sync_folder(self.path.parent)
-        return self.path.joinpath(*label_summary, name)
+        return self.path.joinpath(*label_folder, name)
 
-    def _add(self, run: Run, label_summary: StorePath, *, append: bool | None) -> Path:
+    def _add(self, run: Run, label_folder: StorePath, *, append: bool | None) -> Path:
         """Add a run to the existing store."""
-        folder = self.path.joinpath(*label_summary)
+        folder = self.path.joinpath(*label_folder)
         with self._locked(), folders_made(folder):
             for each in (self.path, folder):
                 sweep(each)

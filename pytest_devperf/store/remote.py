@@ -106,16 +106,16 @@ class RemoteStore(FileStore):
         name = super().name_generation(newest, run, append=append)
         return name if name == newest else f"{name}-{run.id}"
 
-    def put(self, run: Run, label_summary: StorePath, *, append: bool | None) -> str:
+    def put(self, run: Run, label_folder: StorePath, *, append: bool | None) -> str:
         """Write a run next to its final name, then move it.
 
         Raises:
             StoreError: It cannot be written.
         """
         name, data = self.lay_out(run, append=append)
-        place = (*label_summary, name)
+        place = (*label_folder, name)
         self._replace(place, data)
-        self._sweep(label_summary)
+        self._sweep(label_folder)
         with suppress(StoreError):  # an error must not lose the run that was just saved
             if "README.md" not in self.files(()):
                 self._replace(("README.md",), README.encode())
@@ -134,14 +134,14 @@ class RemoteStore(FileStore):
                     self._system.rm_file(temporary)
                 raise
 
-    def _sweep(self, label_summary: StorePath) -> None:
+    def _sweep(self, label_folder: StorePath) -> None:
         """Delete temporary files of writers that were killed, if the file system reports the age of files."""
-        for name in self.files(label_summary):
+        for name in self.files(label_folder):
             if is_temporary(name):
                 with suppress(Exception):  # an error must not lose the run that was just saved
-                    age_s = time.time() - self._system.modified(self._at((*label_summary, name))).timestamp()
+                    age_s = time.time() - self._system.modified(self._at((*label_folder, name))).timestamp()
                     if age_s > ABANDONED_S:
-                        self._system.rm_file(self._at((*label_summary, name)))
+                        self._system.rm_file(self._at((*label_folder, name)))
 
     def _entries(self, place: StorePath) -> Sequence[tuple[str, str]]:
         """List a folder as (name, kind); empty if it does not exist."""

@@ -127,8 +127,8 @@ def test_it(devperf):
     (case,) = suite.cases().values()
     metrics = {metric["name"]: metric for metric in case["metrics"]}
     assert metrics["latency"]["process"] == [0, 1, 2]
-    for scalars in ("load", "first_load", "loaded_memory", "peak_memory"):
-        assert metrics[scalars]["process"] == [3, 4, 5], scalars
+    for name in ("load", "first_load", "loaded_memory", "peak_memory"):
+        assert metrics[name]["process"] == [3, 4, 5], name
     assert metrics["loaded_memory"]["robust"] == pytest.approx(8, abs=4)
     assert "shared-process" not in case["cautions"]
     made = [each["start"] for each in _notes(suite)]
