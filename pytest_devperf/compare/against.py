@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from pytest_devperf.compare.change import lost, unjudged
 from pytest_devperf.compare.compare import QUIET, worst
 from pytest_devperf.compare.estimate import NotSamples
 from pytest_devperf.compare.in_turns import judge_pairs
@@ -64,8 +65,8 @@ def judge_in_turns(
                 looks.append(found.next_look)
                 rounds.append(_rounds_of_next(was, metric, policy))
         else:
-            changes.append(_judged_once(metric, was, policy))
-    changes += map(_gone, before.values())
+            changes.append(judged_once(metric, was, policy))
+    changes += map(only_old, before.values())
     return InTurnsSoFar(
         changes=tuple(changes),
         pairs=max(counts),
@@ -82,26 +83,13 @@ def _rounds_of_next(old: Measurement, new: Measurement, policy: Policy) -> int:
         return ROUNDS
 
 
-def _judged_once(new: Measurement, old: Measurement | None, policy: Policy) -> Change:
+def judged_once(new: Measurement, old: Measurement | None, policy: Policy) -> Change:
     """Judge values of process starts, which are not measured in turns, by the usual rule and without a second look."""
     if old is None:
-        return Change(
-            metric=new.name,
-            verdict="new",
-            unit=new.unit,
-            better=new.better,
-            candidate=new.robust,
-            reason="the old code does not have this metric",
-        )
+        return unjudged(new, "the old code does not have this metric", verdict="new")
     return judge(new, [old], replace(policy, confirm=False, anchor=False), same_anchor=False).change
 
 
-def _gone(old: Measurement) -> Change:
-    return Change(
-        metric=old.name,
-        verdict="incomparable",
-        unit=old.unit,
-        better=old.better,
-        baseline=old.robust,
-        reason="the old code has this metric, the new does not",
-    )
+def only_old(old: Measurement) -> Change:
+    """Return the change of a metric that the new code does not have."""
+    return lost(old, "the old code has this metric, the new does not")

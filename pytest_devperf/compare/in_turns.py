@@ -15,7 +15,7 @@ from msgspec.structs import replace as with_fields
 
 from pytest_devperf import stats
 from pytest_devperf.compare.estimate import NotSamples
-from pytest_devperf.compare.pairs import FEWEST_PAIRS, Pairs, pairs_of
+from pytest_devperf.compare.pairs import FEWEST_PAIRS, Pairs, describe_set_aside, pairs_of
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.threshold import Bound, tolerance_of, widest
 from pytest_devperf.compare.words import could_not_find
@@ -150,7 +150,7 @@ def judge_pairs(old: Measurement, new: Measurement, policy: Policy, *, most: int
     verdict = _decided(seen, bound.value, level=level, alpha=alpha) if count in looks else None
     further = next((look for look in looks if look > count), None) if verdict is None else None
     hidden = max(pairs.iqr, seen.least(alpha * looks[max(looks)]))
-    reason, blind = _set_aside(pairs), False
+    reason, blind = describe_set_aside(len(pairs.kept), count, "process starts"), False
     if verdict is None:
         verdict = "suspect" if math.expm1(seen.shift) > bound.value else "within_noise"
         if len(pairs.kept) < FEWEST_PAIRS:
@@ -209,17 +209,6 @@ def _change(new: Measurement, pairs: Pairs, seen: _Seen, bound: Bound, verdict: 
         p=seen.slower,
         pairs=len(pairs.all),
         stopped_by="starts" if verdict == "suspect" else None,
-    )
-
-
-def _set_aside(pairs: Pairs) -> str | None:
-    """Describe how many pairs were excluded; None if none were."""
-    count = len(pairs.all) - len(pairs.kept)
-    if not count:
-        return None
-    return (
-        f"{count} of {len(pairs.all)} pairs of process starts set aside, because their sides differ by more than "
-        "a quarter from the other pairs, as on cores of different kinds"
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from pytest_devperf import stats
 from pytest_devperf.compare.estimate import FEWEST_ROUNDS, NotSamples, estimate
+from pytest_devperf.compare.pairs import CORES_APART, FEWEST_PAIRS, describe_set_aside
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.threshold import tolerance_of
 from pytest_devperf.metric import NS_PER_MS
@@ -26,16 +27,8 @@ ROUNDS_EACH = 4
 TURNS = ("ABBABAAB", "BAABABBA")
 """Order of the rounds in even and odd pairs, A is the old code: a steady drift cancels within each four."""
 
-CORES_APART = 1.25
-"""Ratio beyond which both sides of a pair ran on different kinds of cores: these are 1.3 to 4 times apart, and
-neither layout nor hash seed nor heat makes up a quarter.
-"""
-
 SHORTAGE = "too few pairs of rounds to judge by: measure more (--devperf-rounds)"
 """Why there is no verdict with fewer than `FEWEST_ROUNDS` pairs."""
-
-FEWEST_PAIRS = 3
-"""Fewest pairs for excluding any: quartiles of fewer say little about the differences between starts."""
 
 
 def turns(pair: int) -> str:
@@ -132,15 +125,5 @@ def judge_paired(old: Measurement, new: Measurement, policy: Policy) -> Change:
         iqr_baseline=scale * spread,
         iqr_candidate=scale * spread,
         detectable_pct=100 * bound,
-        reason=SHORTAGE if verdict == "inconclusive" else _set_aside(every, found),
-    )
-
-
-def _set_aside(every: Sequence[float], found: Sequence[float]) -> str | None:
-    """Describe how many pairs were excluded; None if none were."""
-    if len(found) == len(every):
-        return None
-    return (
-        f"{len(every) - len(found)} of {len(every)} pairs of rounds set aside, because their sides differ by more than "
-        "a quarter from the other pairs, as on cores of different kinds"
+        reason=SHORTAGE if verdict == "inconclusive" else describe_set_aside(len(found), len(every), "rounds"),
     )

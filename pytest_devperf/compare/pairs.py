@@ -120,6 +120,22 @@ def alike(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     return tuple(pairs) if len(kept) < FEWEST_PAIRS or abs(nearest) > apart else kept
 
 
+def describe_set_aside(kept: int, count: int, of: str) -> str | None:
+    """Describe how many of a number of pairs were excluded; None if none were.
+
+    Args:
+        kept: How many were not.
+        count: How many there are.
+        of: What the pairs consist of.
+    """
+    if kept == count:
+        return None
+    return (
+        f"{count - kept} of {count} pairs of {of} set aside, because their sides differ by more than "
+        "a quarter from the other pairs, as on cores of different kinds"
+    )
+
+
 def pairs_of(old: Measurement, new: Measurement, policy: Policy) -> Pairs:
     """Build the pairs that both sides have.
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as with_fields
 
-from pytest_devperf.compare.against import judge_in_turns
-from pytest_devperf.compare.change import lost, unjudged
+from pytest_devperf.compare.against import judge_in_turns, judged_once, only_old
 from pytest_devperf.compare.compare import worst
 from pytest_devperf.compare.paired import judge_paired
-from pytest_devperf.compare.verdict import judge
 from pytest_devperf.metric import TOLD_ONLY
 from pytest_devperf.record.record import Change, Comparison, Confirmation, Measurement, Record
 from pytest_devperf.session.assemble import measurements_of
@@ -75,23 +72,15 @@ def compare_sides(
     changes = [
         _judged(each, before.pop(each.name, None), policy) for each in record.metrics if each.name not in TOLD_ONLY
     ]
-    changes += [
-        lost(each, "the old code has this metric, the new does not")
-        for each in before.values()
-        if each.name not in TOLD_ONLY
-    ]
+    changes += [only_old(each) for each in before.values() if each.name not in TOLD_ONLY]
     verdict = worst([change.verdict for change in changes]) if changes else "inconclusive"
     return Comparison(verdict=verdict, changes=tuple(changes), notes=notes)
 
 
 def _judged(new: Measurement, old: Measurement | None, policy: Policy) -> Change:
-    if old is None:
-        return unjudged(new, "the old code does not have this metric", verdict="new")
-    if new.kind == "rounds":
+    if old is not None and new.kind == "rounds":
         return judge_paired(old, new, policy)
-    # Values of process starts have no turns: they are judged by the usual rule, without a second look.
-    once = replace(policy, confirm=False, anchor=False)
-    return judge(new, [old], once, same_anchor=False).change
+    return judged_once(new, old, policy)
 
 
 def olds_of(starts: Sequence[CaseStart]) -> list[CaseStart]:
