@@ -16,7 +16,7 @@ import pytest
 from pytest_devperf.plugin.calls import CALLS, METERS, PROVIDERS, Calls, open_targets, run_protocol, usage_errors
 from pytest_devperf.session.devices.our_targets import TargetOptions
 from pytest_devperf.session.launch.handover import Handover, Turns, WantedCase, parse_handover
-from pytest_devperf.session.starts.bench import Tools
+from pytest_devperf.session.starts.bench import Bench, Tools
 from pytest_devperf.session.starts.meter import Meter
 from pytest_devperf.session.starts.orders import LaterOrders
 from pytest_devperf.session.starts.prefixes import prefixes_of
@@ -179,7 +179,7 @@ class Worker:
             on_round=lambda _: self._after_round(wanted),
         )
         orders = LaterOrders(case.id, told.process, told.role, wanted.start_plans)
-        return Meter(case, orders, self._targets.chooser(case), tools)
+        return Meter(Bench(case, orders, self._targets.chooser(case), tools))
 
     def _after_round(self, wanted: WantedCase) -> None:
         if self._turns is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from pytest_devperf.case.plan import Order
@@ -46,18 +47,44 @@ def groups(states: Sequence[CaseState], order: Order) -> Iterator[Sequence[CaseS
     yield from [states] if order == "interleaved" else [[state] for state in states]
 
 
-def next_batch(states: Sequence[CaseState], mode: Mode) -> Batch | None:
-    """Choose the process start that comes next; None: every case can be judged, or has been."""
-    wanted = [
-        Member(state, request) for state in states if state.pending and (request := mode.next_start(state)) is not None
-    ]
-    if not wanted:
-        return None
-    first = min(wanted, key=lambda member: member.request.order)
-    if first.request.alone:
-        return Batch(_target_of(first), (first,))
-    alike = [each for each in wanted if _key(each) == _key(first)]
-    return Batch(_target_of(first), tuple(alike))
+class Schedule:
+    """The process starts that cases need next, in order.
+
+    A case is asked once for each of its starts, not for each start of any case: what a case needs next may depend on
+    all that was measured of it.
+    """
+
+    def __init__(self, mode: Mode, states: Iterable[CaseState]) -> None:
+        self._mode = mode
+        self._wanted: list[tuple[tuple[int, int, int], int, Member]] = []
+        self.add(states)
+
+    def add(self, states: Iterable[CaseState]) -> None:
+        """Ask what start each of these cases needs; none of them may be waiting for one already."""
+        for state in states:
+            if state.pending and (request := self._mode.next_start(state)) is not None:
+                self._put(Member(state, request))
+
+    def next_batch(self) -> Batch | None:
+        """Take the next process start, with all cases that share it; None if no case needs one."""
+        if not self._wanted:
+            return None
+        first = self._take()
+        if first.request.alone:
+            return Batch(_target_of(first), (first,))
+        same_order = [first]
+        while self._wanted and self._wanted[0][0] == first.request.order:
+            same_order.append(self._take())
+        for member in same_order:
+            if _key(member) != _key(first):
+                self._put(member)
+        return Batch(_target_of(first), tuple(member for member in same_order if _key(member) == _key(first)))
+
+    def _put(self, member: Member) -> None:
+        heappush(self._wanted, (member.request.order, member.state.index, member))
+
+    def _take(self) -> Member:
+        return heappop(self._wanted)[2]
 
 
 def _key(member: Member) -> tuple[object, ...]:

@@ -39,8 +39,9 @@ from pytest_devperf.session.readiness import (
     refuse_clocks,
     refuse_hopeless,
 )
-from pytest_devperf.session.schedule import groups, next_batch
+from pytest_devperf.session.schedule import Schedule, groups
 from pytest_devperf.session.starts.app import AppLaunch, LaunchOptions
+from pytest_devperf.session.starts.bench import Bench
 from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.session.starts.meter import Meter
 from pytest_devperf.session.starts.orders import FirstOrders
@@ -114,14 +115,14 @@ class Session:
         self.display.stage(self.mode.describe_first(state), len(self.states), first=state.index + 1)
         self.display.measuring(state.case)
         orders = FirstOrders(role_of(self.mode.starts(state)), lambda metric: self.mode.first_plan(state, metric))
-        return Meter(
+        bench = Bench(
             state.case,
             orders,
             self._phones.chooser(state.case, self.baselines),
             self.launchers.tools,
-            launch=self._launch_options(state) if self.mode.hosts_apps else None,
-            cool_again=partial(self.launchers.cooler.again, state=state),
+            partial(self.launchers.cooler.again, state=state),
         )
+        return Meter(bench, launch=self._launch_options(state) if self.mode.hosts_apps else None)
 
     def end(self, state: CaseState, meter: Meter, outcome: TestOutcome) -> None:
         """Take what start 1 of a case found; judge it if it needs no other start."""
@@ -142,13 +143,16 @@ class Session:
         """Run the other starts of the pending cases, and judge them."""
         for group in groups(self.states.pending, self.plan.order):
             rested: set[int] = set()
-            while (batch := next_batch(group, self.mode)) is not None:
+            schedule = Schedule(self.mode, group)
+            while (batch := schedule.next_batch()) is not None:
                 self.launchers.rest(batch, rested)
                 for found in self.launchers.run(batch):
                     keep(found, self.reporter, starts=self.mode.starts(found.state), hint=self.hint)
                     if not found.state.passed:
                         self._judge(found.state)  # at once: a failure may be what the user wants to stop at
-                self._judge_ready(group)
+                states = [member.state for member in batch.members]
+                self._judge_ready(states)
+                schedule.add(states)
         self.display.clear()
 
     def close(self, collected: Collected) -> int:

@@ -7,14 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import MIN_ITERATIONS
 from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.metric import LATENCY, LOAD, Better, Metric, time_metric
-from pytest_devperf.session.starts.bench import Bench, CoolAgain, TargetFor, TimedProbe, Tools
+from pytest_devperf.session.starts.bench import Bench, TimedProbe
 from pytest_devperf.session.starts.device import is_this_machine
-from pytest_devperf.session.starts.orders import Orders
 from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
 from pytest_devperf.targets.protocol import Answering
 
@@ -29,27 +27,14 @@ __tracebackhide__ = True
 class Meter:
     """Measures the calls of the fixture; `Once` replaces it in a session that measures nothing."""
 
-    def __init__(
-        self,
-        case: Case,
-        orders: Orders,
-        target_for: TargetFor,
-        tools: Tools,
-        *,
-        launch: LaunchOptions | None = None,
-        cool_again: CoolAgain | None = None,
-    ) -> None:
+    def __init__(self, bench: Bench, *, launch: LaunchOptions | None = None) -> None:
         """Begin a process start.
 
         Args:
-            case: The case.
-            orders: What this start is asked to do.
-            target_for: Chooses the device of a workload.
-            tools: What every case of the session is measured with.
+            bench: The process start.
             launch: What an app is asked for beside the plan; None: this session measures no apps.
-            cool_again: Lets a device cool that throttled in a round; None: no round is taken again.
         """
-        self.bench = Bench(case, orders, target_for, tools, cool_again)
+        self.bench = bench
         self._launch = launch
         self._loaded: LoadedObject | None = None
         self._running: str | None = None
