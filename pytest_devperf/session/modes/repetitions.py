@@ -21,9 +21,7 @@ from pytest_devperf.session.modes.starts import (
     Part,
     counted,
     first_plan,
-    has_something_to_do,
-    later_plans,
-    role_of,
+    rounds_request,
     solo_request,
     solo_starts_of,
     starts_of,
@@ -70,17 +68,11 @@ class Repetitions:
         place = counted(taken, solo=False)
         if place < starts:
             part = Part(process=first + place, place=place, starts=starts)
-            start_plans = later_plans(state, part, NOTHING, known=taken, first=state.starts)
-            if has_something_to_do(state, start_plans):
-                return StartRequest(
-                    phase=2 * number,
-                    place=place,
-                    of=starts,
-                    what=f"{repetition}, start",
-                    process=first + place,
-                    role=role_of(starts),
-                    start_plans=start_plans,
-                )
+            request = rounds_request(
+                state, part, NOTHING, known=taken, phase=2 * number, of=starts, what=f"{repetition}, start"
+            )
+            if request is not None:
+                return request
         solo = counted(taken, solo=True)
         if solo >= solos:
             return None

@@ -17,9 +17,9 @@ from pytest_devperf.session.modes.starts import (
     Part,
     counted,
     first_plan,
-    has_something_to_do,
     later_plans,
     role_of,
+    rounds_request,
     solo_request,
     solo_starts_of,
     starts_of,
@@ -84,17 +84,10 @@ class SavedRuns:
         place = counted(state.starts, solo=False)
         if place < starts:
             part = Part(process=place, place=place, starts=starts_of(state))
-            start_plans = later_plans(state, part, self._ending(state), known=state.starts, first=state.starts)
-            if has_something_to_do(state, start_plans):
-                return StartRequest(
-                    phase=ROUNDS,
-                    place=place,
-                    of=starts,
-                    what="start",
-                    process=place,
-                    role="rounds",
-                    start_plans=start_plans,
-                )
+            ending = self._ending(state)
+            request = rounds_request(state, part, ending, known=state.starts, phase=ROUNDS, of=starts, what="start")
+            if request is not None:
+                return request
         solos, solo = solo_starts_of(state, starts_of(state)), counted(state.starts, solo=True)
         return solo_request(SOLOS, solo, solos, starts + solo) if solo < solos else None
 

@@ -174,6 +174,34 @@ def has_something_to_do(state: CaseState, start_plans: Mapping[str, StartPlan]) 
     return bool(recorded - TOLD_ONLY) or any(start_plan.rounds > 0 for start_plan in start_plans.values())
 
 
+def rounds_request(
+    state: CaseState, part: Part, ending: Ending, *, known: Sequence[CaseStart], phase: int, of: int, what: str
+) -> StartRequest | None:
+    """Ask for a start of a first look that takes rounds; None if it would add nothing.
+
+    Args:
+        state: The case.
+        part: Which start it is.
+        ending: What may end the case early.
+        known: Earlier starts whose rounds count for that.
+        phase: Phase of the request.
+        of: How many starts the phase has.
+        what: What the starts of the phase are called.
+    """
+    start_plans = later_plans(state, part, ending, known=known, first=state.starts)
+    if not has_something_to_do(state, start_plans):
+        return None
+    return StartRequest(
+        phase=phase,
+        place=part.place,
+        of=of,
+        what=what,
+        process=part.process,
+        role=role_of(part.starts),
+        start_plans=start_plans,
+    )
+
+
 def solo_request(phase: int, place: int, of: int, process: int, *, what: str = SOLO) -> StartRequest:
     """Ask for a start that takes load and memory of one case."""
     return StartRequest(
