@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pytest_devperf.compare.change import lost, unjudged
 from pytest_devperf.compare.gate import Gate, check, unlike_metric
@@ -48,27 +48,33 @@ class Reached:
     """Whether the first look may end before all its starts, because no later one can change the verdict."""
 
 
-def compare(record: Record, baseline: Baseline | None, policy: Policy) -> Comparison:
+def compare(
+    record: Record, baseline: Baseline | None, policy: Policy, *, measured_once: Collection[str] = ()
+) -> Comparison:
     """Compare a case with its baseline.
 
     Args:
         record: The case now; its suspects may have a confirmation.
         baseline: The baseline; None: the case is `new`.
         policy: The policy of the comparison.
+        measured_once: Metrics that no later process start can measure again: they are judged without a confirmation.
 
     Returns:
         The verdict of its worst metric. `awaiting` if a confirmation would decide it.
     """
-    return compare_so_far(record, baseline, policy).comparison
+    return compare_so_far(record, baseline, policy, measured_once=measured_once).comparison
 
 
-def compare_so_far(record: Record, baseline: Baseline | None, policy: Policy) -> Reached:
+def compare_so_far(
+    record: Record, baseline: Baseline | None, policy: Policy, *, measured_once: Collection[str] = ()
+) -> Reached:
     """Compare the measurements of a case so far, and decide what to measure next.
 
     Args:
         record: The case now: its first look, complete or not, and later measurements of a suspect.
         baseline: The baseline; None: the case is `new`.
         policy: The policy of the comparison.
+        measured_once: As in `compare`.
     """
     if record.outcome != "passed":
         return Reached(comparison=Comparison(verdict="skipped", reason=record.reason or f"the test {_ended(record)}"))
@@ -85,14 +91,14 @@ def compare_so_far(record: Record, baseline: Baseline | None, policy: Policy) ->
             notes=gate.notes,
         )
         return Reached(comparison=refused)
-    return _compared(record, gate, policy)
+    return _compared(record, gate, policy, measured_once)
 
 
-def _compared(record: Record, gate: Gate, policy: Policy) -> Reached:
-    judged = [*_judged(record, gate.runs, policy), *_gone(record, gate.runs[0].record)]
+def _compared(record: Record, gate: Gate, policy: Policy, measured_once: Collection[str]) -> Reached:
+    judged = [*_judged(record, gate.runs, policy, measured_once), *_gone(record, gate.runs[0].record)]
     verdict = _verdict(judged)
     cautions = dict(gate.cautions)
-    if any(one.one_start for one in judged):
+    if any(one.one_start for one in judged if one.change.metric not in measured_once):
         cautions["one-start"] = "both sides have one process start, so the difference between starts is unknown"
     wishes = [one.further for one in judged if one.further is not None]
     further = max(wishes, key=lambda wish: (wish.rounds, wish.starts), default=None)
@@ -139,7 +145,9 @@ def worst(verdicts: Iterator[Verdict] | Sequence[Verdict]) -> Verdict:
     return min(verdicts, key=WORST_FIRST.index)
 
 
-def _judged(record: Record, runs: Sequence[BaselineRun], policy: Policy) -> Iterator[Judged]:
+def _judged(
+    record: Record, runs: Sequence[BaselineRun], policy: Policy, measured_once: Collection[str]
+) -> Iterator[Judged]:
     """Judge every metric of a comparable case."""
     befores: list[dict[str, Measurement]] = [{each.name: each for each in run.record.metrics} for run in runs]
     identity = record.run_context.anchor
@@ -157,7 +165,8 @@ def _judged(record: Record, runs: Sequence[BaselineRun], policy: Policy) -> Iter
             yield Judged(change=unjudged(measurement, different))
             continue
         alike = [before for before in held if unlike_metric(held[0], before) is None]
-        yield judge(measurement, alike, policy, same_anchor=same_anchor, starts=record.processes)
+        own_policy = replace(policy, confirm=False) if measurement.name in measured_once else policy
+        yield judge(measurement, alike, own_policy, same_anchor=same_anchor, starts=record.processes)
 
 
 def _gone(record: Record, before: Record) -> Iterator[Judged]:

@@ -19,7 +19,11 @@ FEWEST_ROUNDS = 3
 """Fewest rounds for which the minimum of their medians is not a coincidence."""
 
 FEWEST_VALUES = 3
-"""Fewest values of a load, a size or a record for a meaningful spread."""
+"""Fewest values of a load or a size for a meaningful spread."""
+
+FEWEST_RECORDED = 1
+"""Fewest values that a test recorded itself: they are compared exactly, or with the tolerance given, so even one is
+enough. On a phone a test runs only once."""
 
 ENOUGH_FOR_IQR = 5
 """Fewest saved runs for which the IQR of their centres is used instead of their range."""
@@ -55,6 +59,8 @@ class Estimate:
     rounds: int
     iterations: int
     """Number of values in the shortest round; 0 for a metric with few values."""
+    fewest: int
+    """Fewest rounds or values for a verdict."""
 
     @property
     def disturbed(self) -> bool:
@@ -73,6 +79,7 @@ class Estimate:
             tick=max(self.tick, other.tick),
             rounds=self.rounds + other.rounds,
             iterations=min(self.iterations, other.iterations),
+            fewest=max(self.fewest, other.fewest),
         )
 
 
@@ -132,7 +139,7 @@ def _estimate(
 ) -> Estimate:
     if measurement.kind == "rounds":
         return _of_rounds(measurement, source, rounds=rounds, iqr=iqr, anchor=anchor)
-    return _of_few(source)
+    return _of_few(source, FEWEST_RECORDED if measurement.kind == "recorded" else FEWEST_VALUES)
 
 
 def _of_rounds(
@@ -156,7 +163,8 @@ def _of_rounds(
         interrupted=interrupted,
         tick=_tick(measurement, longest_ns=max(map(max, rows))),
         rounds=len(rows),
-        iterations=min(map(len, rows)),
+        iterations=(shortest := min(map(len, rows))),
+        fewest=FEWEST_ROUNDS if shortest >= stats.FEWEST_FOR_QUARTILES else stats.FEWEST_FOR_QUARTILES,
     )
 
 
@@ -173,7 +181,7 @@ def _round_estimates(
     return centres, within if iqr == "within" else stats.iqr([value for row in rows for value in row]), 0
 
 
-def _of_few(source: Measurement | Confirmation) -> Estimate:
+def _of_few(source: Measurement | Confirmation, fewest: int) -> Estimate:
     timed = source.samples_ns is not None
     rows = [row for row in (source.samples_ns or source.samples or ()) if row]
     if not rows:
@@ -191,6 +199,7 @@ def _of_few(source: Measurement | Confirmation) -> Estimate:
         tick=0.0,
         rounds=sum(map(len, rows)),
         iterations=0,
+        fewest=fewest,
     )
 
 
@@ -272,11 +281,8 @@ def _spread(centres: Sequence[float]) -> float:
 def _judgeable(estimates: Sequence[Estimate]) -> bool:
     """Return whether this side has enough rounds or values for a verdict."""
     if not estimates[0].iterations:
-        return sum(one.rounds for one in estimates) >= FEWEST_VALUES
-    return all(
-        one.rounds >= (FEWEST_ROUNDS if one.iterations >= stats.FEWEST_FOR_QUARTILES else stats.FEWEST_FOR_QUARTILES)
-        for one in estimates
-    )
+        return sum(one.rounds for one in estimates) >= estimates[0].fewest
+    return all(one.rounds >= one.fewest for one in estimates)
 
 
 def _lowest(values: Sequence[float], process: Sequence[int]) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from pytest_devperf.session.modes.starts import (
     counted,
     first_plan,
     later_plans,
+    measured_once,
     role_of,
     rounds_request,
     solo_request,
@@ -137,7 +138,7 @@ class SavedRuns:
                 return answer
         from pytest_devperf.compare.compare import compare
 
-        return compare(record, state.baseline, state.policy)
+        return compare(record, state.baseline, state.policy, measured_once=measured_once(state))
 
     def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:
         """Measure a suspect again, and then in more starts while they may prove or refute it."""
@@ -162,7 +163,8 @@ class SavedRuns:
             return None
         from pytest_devperf.compare.compare import compare_so_far
 
-        further = compare_so_far(self.record(state), state.baseline, state.policy).further
+        record, once = self.record(state), measured_once(state)
+        further = compare_so_far(record, state.baseline, state.policy, measured_once=once).further
         if further is None:
             return None
         return Look(first_process=_next_process(state), starts=further.starts, rounds=further.starts * further.rounds)

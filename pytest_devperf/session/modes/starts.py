@@ -13,6 +13,7 @@ from pytest_devperf.measure.undisturbed import earlier_of
 from pytest_devperf.metric import LATENCY, TOLD_ONLY
 from pytest_devperf.session.case_state import CaseState
 from pytest_devperf.session.modes.mode import StartRequest
+from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.session.starts.start import CaseStart, Role, results_of
 
 SOLO_STARTS = 3
@@ -166,12 +167,27 @@ def _has_series(state: CaseState) -> bool:
 
 def has_something_to_do(state: CaseState, start_plans: Mapping[str, StartPlan]) -> bool:
     """Return whether a further start with rounds would add anything."""
-    scalars = [each for start in state.starts for each in start.scalars]
     if state.app is not None:
         # Loads and sizes need as many launches as there are.
-        return bool(scalars) or any(start.timed for start in state.starts)
-    recorded = {each.metric.name for each in scalars if each.metric.kind == "recorded"}
+        return any(start.scalars or start.timed for start in state.starts)
+    recorded = set() if _runs_test_once(state) else _recorded(state.starts)
     return bool(recorded - TOLD_ONLY) or any(start_plan.rounds > 0 for start_plan in start_plans.values())
+
+
+def measured_once(state: CaseState) -> frozenset[str]:
+    """Return the metrics that no later start measures again: what a test records itself if it is run only once."""
+    if not _runs_test_once(state):
+        return frozenset()
+    return frozenset(_recorded(state.starts[:1]) - _recorded((*state.starts[1:], *state.again)))
+
+
+def _runs_test_once(state: CaseState) -> bool:
+    """Return whether later starts repeat the workload without its test: the device starts its own processes."""
+    return state.app is None and state.target is not None and not is_this_machine(state.target)
+
+
+def _recorded(starts: Sequence[CaseStart]) -> set[str]:
+    return {each.metric.name for start in starts for each in start.scalars if each.metric.kind == "recorded"}
 
 
 def rounds_request(
