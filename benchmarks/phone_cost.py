@@ -23,7 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 from pytest_devperf.case.workload import Command, Model
 from pytest_devperf.inputs import tensor
 from pytest_devperf.simphone import simulated_phone
-from pytest_devperf.simphone.server import adb_program
+from pytest_devperf.simphone.adb.server import adb_program
 from pytest_devperf.targets.android.runner.model import MANIFEST, OnnxRunner
 from pytest_devperf.targets.android.runner.setup import RUNNER
 from pytest_devperf.targets.android.target import AndroidTarget

@@ -34,16 +34,18 @@ from pytest_devperf.record.codec import decode, decode_heads, encode
 from pytest_devperf.record.record import Document
 from pytest_devperf.report import as_noise, as_text
 from pytest_devperf.report.report import Report
-from pytest_devperf.sensor import batch, battery, clock, cpus, macos, power, proc, properties, thermal, zone
-from pytest_devperf.sensor.supply import parse_supply
-from pytest_devperf.sensor.windows import engine_util_pct, parse_power_plan
+from pytest_devperf.sensor import batch, proc, zone
+from pytest_devperf.sensor.android import battery, clock, power, properties, thermal
+from pytest_devperf.sensor.host import cpus, macos
+from pytest_devperf.sensor.host.supply import parse_supply
+from pytest_devperf.sensor.host.windows import engine_util_pct, parse_power_plan
 from pytest_devperf.session.launch.handover import parse_handover
 from pytest_devperf.session.launch.lobby import Lobby
 from pytest_devperf.session.launch.old_code import parse_probe
 from pytest_devperf.session.options import parse as options
 from pytest_devperf.simphone import parse_spec
-from pytest_devperf.simphone.elf import read_elf
-from pytest_devperf.simphone.wire import read_packet
+from pytest_devperf.simphone.adb.wire import read_packet
+from pytest_devperf.simphone.isolation.elf import read_elf
 from pytest_devperf.store import commit, naming
 from pytest_devperf.store.file import read_file
 from pytest_devperf.store.open import open_store

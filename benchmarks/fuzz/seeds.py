@@ -27,9 +27,10 @@ from pytest_devperf.record.record import (
 )
 from pytest_devperf.sensor.context import ClockState, RunContext
 from pytest_devperf.session.launch.handover import HANDOVER_VERSION
-from pytest_devperf.simphone import PERSONALITIES, dumps
-from pytest_devperf.simphone.physics import State
-from pytest_devperf.simphone.wire import Packet
+from pytest_devperf.simphone import PERSONALITIES
+from pytest_devperf.simphone.adb.wire import Packet
+from pytest_devperf.simphone.android import dumps
+from pytest_devperf.simphone.state.physics import State
 
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "lines": ("1200\n1180\n", "1\n\n2\r\n"),

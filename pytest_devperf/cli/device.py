@@ -82,7 +82,7 @@ def _open_phone(spec: str, clock: Clock) -> AndroidTarget | None:
 
 
 def _open_host(clock: Clock) -> Target:
-    from pytest_devperf.sensor.machine import Machine
+    from pytest_devperf.sensor.host.machine import Machine
     from pytest_devperf.targets.host.identity import read_device
     from pytest_devperf.targets.host.target import HostTarget
 

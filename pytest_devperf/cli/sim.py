@@ -17,7 +17,7 @@ from types import FrameType
 from pytest_devperf.cli.output import echo
 from pytest_devperf.errors import UsageError
 from pytest_devperf.simphone import MISHAPS, PERSONALITIES, SimPhone
-from pytest_devperf.simphone.server import adb_program
+from pytest_devperf.simphone.adb.server import adb_program
 
 LOOK_S = 0.5
 """Interval at which the thermal status is checked for changes."""

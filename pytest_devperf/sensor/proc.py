@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_devperf.sensor.load import CpuTimes
 from pytest_devperf.untrusted import MOST_DIGITS, parse_number, parse_whole
 
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
@@ -15,6 +14,16 @@ _FULL_PCT = 100.0
 
 BYTES_PER_MB = 1_000_000
 BYTES_PER_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuTimes:
+    """Clock ticks of all CPUs since boot."""
+
+    busy: int
+    total: int
+    stolen: int | None = None
+    """Of the busy ones, those that a hypervisor gave to others; None: not known."""
 
 
 STEAL = 7

@@ -27,9 +27,9 @@ without a command reads commands from stdin, without a prompt.
 **Heat is real.** While a shell command runs, the CPU time that it and its children use warms the phone.
 """
 
-from pytest_devperf.simphone.family import PERSONALITIES
-from pytest_devperf.simphone.mishap import MISHAPS
+from pytest_devperf.simphone.adb.server import AdbServer
 from pytest_devperf.simphone.phone import SimClock, SimPhone, parse_spec, simulated_phone
-from pytest_devperf.simphone.server import AdbServer
+from pytest_devperf.simphone.state.family import PERSONALITIES
+from pytest_devperf.simphone.state.mishap import MISHAPS
 
 __all__ = ["MISHAPS", "PERSONALITIES", "AdbServer", "SimClock", "SimPhone", "parse_spec", "simulated_phone"]

@@ -15,17 +15,18 @@ from typing import Any, final
 
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.metric import NS_PER_S
-from pytest_devperf.simphone.family import personality_named
-from pytest_devperf.simphone.isolated import IsolatedSandbox
-from pytest_devperf.simphone.mishap import NONE, mishap_named
-from pytest_devperf.simphone.personality import Personality
-from pytest_devperf.simphone.physics import State
-from pytest_devperf.simphone.sandbox import Sandbox
-from pytest_devperf.simphone.server import AdbServer
-from pytest_devperf.simphone.services import Services
-from pytest_devperf.simphone.simulation import Simulation
-from pytest_devperf.simphone.system import NotIsolatedError
-from pytest_devperf.simphone.translated import TranslatedSandbox
+from pytest_devperf.simphone.adb.server import AdbServer
+from pytest_devperf.simphone.adb.services import Services
+from pytest_devperf.simphone.android.commands import COMMANDS
+from pytest_devperf.simphone.isolation.isolated import IsolatedSandbox
+from pytest_devperf.simphone.isolation.sandbox import Sandbox
+from pytest_devperf.simphone.isolation.system import NotIsolatedError
+from pytest_devperf.simphone.isolation.translated import TranslatedSandbox
+from pytest_devperf.simphone.state.family import personality_named
+from pytest_devperf.simphone.state.mishap import NONE, mishap_named
+from pytest_devperf.simphone.state.personality import Personality
+from pytest_devperf.simphone.state.physics import State
+from pytest_devperf.simphone.state.simulation import Simulation
 
 START_S = 10.0
 """Longest wait for the daemon's thread; it takes a few milliseconds."""
@@ -255,10 +256,10 @@ def _make_sandbox(sdk: int, *, isolate: bool) -> Sandbox:
     barrier = "isolation was not requested"
     if isolate:
         try:
-            return IsolatedSandbox(sdk)
+            return IsolatedSandbox(COMMANDS, sdk)
         except NotIsolatedError as error:
             barrier = str(error)
-    return TranslatedSandbox(barrier)
+    return TranslatedSandbox(COMMANDS, barrier)
 
 
 def parse_spec(spec: str) -> tuple[str, str | None]:

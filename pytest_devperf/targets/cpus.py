@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.sensor.cpus import MOST_CPUS, parse_cpu_list
+from pytest_devperf.sensor.host.cpus import MOST_CPUS, parse_cpu_list
 from pytest_devperf.untrusted import excerpt
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from captured import captured, list_captured
 
-from pytest_devperf.sensor.battery import parse_battery
-from pytest_devperf.sensor.thermal import parse_thermalservice
+from pytest_devperf.sensor.android.battery import parse_battery
+from pytest_devperf.sensor.android.thermal import parse_thermalservice
 
 THERMAL = {
     # name: state, status, skin, hottest cpu, battery, cooling

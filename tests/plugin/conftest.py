@@ -17,7 +17,7 @@ LOADED_ONCE = (
     "tabulate",
     "pytest_devperf.compare.compare",
     "pytest_devperf.plugin.configure",
-    "pytest_devperf.sensor.machine",
+    "pytest_devperf.sensor.host.machine",
     "pytest_devperf.store.folder",
     "pytest_devperf.targets.host.call",
     "pytest_devperf.targets.host.target",

@@ -178,7 +178,7 @@ def test_each_round_on_this_machine_keeps_what_its_sensors_say_right_after_it(su
         suite,
         """
         from dataclasses import replace
-        from pytest_devperf.sensor.machine import Machine
+        from pytest_devperf.sensor.host.machine import Machine
 
         read = Machine.look
 

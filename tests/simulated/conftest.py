@@ -10,7 +10,7 @@ import pytest
 
 from pytest_devperf.errors import UsageError
 from pytest_devperf.simphone import AdbServer, SimPhone, simulated_phone
-from pytest_devperf.simphone.server import adb_program
+from pytest_devperf.simphone.adb.server import adb_program
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.sensor.cpus import read_clusters
+from pytest_devperf.sensor.host.cpus import read_clusters
 from pytest_devperf.targets.host.affinity import hold_to_cpus
 
 pytestmark = pytest.mark.skipif(

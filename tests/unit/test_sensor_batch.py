@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from pytest_devperf.sensor.android.clock import CLOCK_SCRIPT, parse_clocks
 from pytest_devperf.sensor.batch import format_batch, split_batch
-from pytest_devperf.sensor.clock import CLOCK_SCRIPT, parse_clocks
 from pytest_devperf.sensor.zone import ZONE_SCRIPT, parse_zones
 
 PROBES = {

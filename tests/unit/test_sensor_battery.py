@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_devperf.sensor.battery import parse_battery
+from pytest_devperf.sensor.android.battery import parse_battery
 
 
 def dump(**changed: object) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_devperf.sensor.context import Context, CpuSet
-from pytest_devperf.sensor.cpus import (
+from pytest_devperf.sensor.host.cpus import (
     MOST_LEVELS,
     CpuSensor,
     describe_layout,
@@ -21,7 +21,7 @@ from pytest_devperf.sensor.cpus import (
     parse_cpu_list,
     parse_cpu_max,
 )
-from pytest_devperf.sensor.linux import LinuxSensors
+from pytest_devperf.sensor.host.linux import LinuxSensors
 from pytest_devperf.sensor.summary import summarise
 
 CPU = "sys/devices/system/cpu"

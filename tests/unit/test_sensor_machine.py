@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.sensor.linux import (
+from pytest_devperf.sensor.host.linux import (
     MAX_OPEN,
     MAX_POLICIES,
     Files,
     LinuxSensors,
     deciding_names,
 )
-from pytest_devperf.sensor.load import CpuTimes
-from pytest_devperf.sensor.machine import Machine, os_name, python_name
-from pytest_devperf.sensor.proc import parse_cpu_times, parse_meminfo, parse_pressure_pct, parse_status_bytes
-from pytest_devperf.sensor.supply import Supply, parse_supply
+from pytest_devperf.sensor.host.machine import Machine, os_name, python_name
+from pytest_devperf.sensor.host.supply import Supply, parse_supply
+from pytest_devperf.sensor.proc import CpuTimes, parse_cpu_times, parse_meminfo, parse_pressure_pct, parse_status_bytes
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads files of the Linux kernel")
 

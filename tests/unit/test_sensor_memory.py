@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from waiting import running
 
-from pytest_devperf.sensor import memory
-from pytest_devperf.sensor.memory import MemoryReader, PeakMemory
+from pytest_devperf.sensor.host import memory
+from pytest_devperf.sensor.host.memory import MemoryReader, PeakMemory
 
 MIB = 1 << 20
 

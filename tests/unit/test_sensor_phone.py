@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_devperf.sensor.clock import capped, parse_clocks
-from pytest_devperf.sensor.power import parse_power
-from pytest_devperf.sensor.properties import is_emulator, parse_getprop
+from pytest_devperf.sensor.android.clock import capped, parse_clocks
+from pytest_devperf.sensor.android.power import parse_power
+from pytest_devperf.sensor.android.properties import is_emulator, parse_getprop
 from pytest_devperf.sensor.zone import celsius, is_temperature, parse_zones
 
 CLOCKS = """\

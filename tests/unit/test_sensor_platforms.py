@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_devperf.sensor.macos import parse_batt, parse_power_mode, parse_therm
-from pytest_devperf.sensor.nvml import Gpu
-from pytest_devperf.sensor.supply import Supply
-from pytest_devperf.sensor.windows import (
+from pytest_devperf.sensor.host.macos import parse_batt, parse_power_mode, parse_therm
+from pytest_devperf.sensor.host.nvml import Gpu
+from pytest_devperf.sensor.host.supply import Supply
+from pytest_devperf.sensor.host.windows import (
     adapter_memory_mb,
     engine_util_pct,
     format_drivers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_devperf.sensor.thermal import ThermalReading, parse_thermalservice
+from pytest_devperf.sensor.android.thermal import ThermalReading, parse_thermalservice
 
 
 def dump(

@@ -17,7 +17,7 @@ from pytest_devperf.targets.protocol import Closing, IdleWatching
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.sensor.machine import Machine
+    from pytest_devperf.sensor.host.machine import Machine
     from pytest_devperf.simphone import SimPhone
     from pytest_devperf.targets.protocol import Clock, Target
 
@@ -232,7 +232,7 @@ class SessionTargets:
 
     def _sensors(self) -> Machine:
         if self._machine is None:
-            from pytest_devperf.sensor.machine import Machine
+            from pytest_devperf.sensor.host.machine import Machine
 
             self._machine = Machine()
         return self._machine

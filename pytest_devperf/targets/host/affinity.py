@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.sensor.cpus import read_clusters
+from pytest_devperf.sensor.host.cpus import read_clusters
 from pytest_devperf.targets.cpus import parse_cpus
 
 CPUFREQ = Path("/sys/devices/system/cpu/cpufreq")

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.sensor.battery import BatteryReading
-from pytest_devperf.sensor.clock import ClockReading
-from pytest_devperf.sensor.power import PowerReading
-from pytest_devperf.sensor.thermal import ThermalReading
+from pytest_devperf.sensor.android.battery import BatteryReading
+from pytest_devperf.sensor.android.clock import ClockReading
+from pytest_devperf.sensor.android.power import PowerReading
+from pytest_devperf.sensor.android.thermal import ThermalReading
 from pytest_devperf.targets.android.adb.attached import STATES, Attached, choose, demand
 from pytest_devperf.targets.android.app import NOT_STARTED
 from pytest_devperf.targets.android.open import NoUsablePhone, open_target

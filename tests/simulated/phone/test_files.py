@@ -12,7 +12,7 @@ import pytest
 from waiting import until
 
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.simphone.server import adb_program
+from pytest_devperf.simphone.adb.server import adb_program
 
 FOLDER = "/data/local/tmp"
 

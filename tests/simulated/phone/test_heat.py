@@ -9,9 +9,9 @@ import pytest
 from waiting import until
 
 from pytest_devperf.simphone import PERSONALITIES, SimClock, SimPhone
-from pytest_devperf.simphone.mishap import NONE
-from pytest_devperf.simphone.physics import State, advance, caps_khz, clocks_khz, slowdown
-from pytest_devperf.simphone.simulation import Simulation
+from pytest_devperf.simphone.state.mishap import NONE
+from pytest_devperf.simphone.state.physics import State, advance, caps_khz, clocks_khz, slowdown
+from pytest_devperf.simphone.state.simulation import Simulation
 
 BODY = PERSONALITIES["pixel-tensor"].body
 CAPS = "cat /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq"

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_devperf.simphone.elf import read_elf
-from pytest_devperf.simphone.host_files import SHELLS, HostFiles, find_host_files, find_tools
-from pytest_devperf.simphone.layout import CONTROL, Layout, isolated_layout, translated_layout
-from pytest_devperf.simphone.stubs import make_stubs
+from pytest_devperf.simphone.android.commands import COMMANDS
+from pytest_devperf.simphone.isolation.elf import read_elf
+from pytest_devperf.simphone.isolation.host_files import SHELLS, HostFiles, find_host_files, find_tools
+from pytest_devperf.simphone.isolation.layout import CONTROL, Layout, isolated_layout, translated_layout
+from pytest_devperf.simphone.isolation.stubs import make_stubs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can bind single files")
 
-STUBS = make_stubs(control=CONTROL, interpreter="/system/bin/sh", translating=False)
+STUBS = make_stubs(COMMANDS, control=CONTROL, interpreter="/system/bin/sh", translating=False)
 
 
 def test_a_program_of_this_machine_names_its_loader_and_its_libraries():

@@ -15,8 +15,8 @@ import pytest
 from waiting import has_ended, until
 
 from pytest_devperf.simphone import PERSONALITIES, AdbServer, SimPhone, simulated_phone
-from pytest_devperf.simphone.personality import host_abi
-from pytest_devperf.simphone.system import NotIsolatedError
+from pytest_devperf.simphone.isolation.system import NotIsolatedError
+from pytest_devperf.simphone.state.personality import host_abi
 
 FOLDER = "/data/local/tmp"
 
@@ -235,8 +235,8 @@ def test_the_reason_against_isolation_is_reported_with_its_remedy(tmp_path: Path
     def refuse(_plan: object) -> None:
         raise NotIsolatedError("Operation not permitted while mounting /")
 
-    monkeypatch.setattr("pytest_devperf.simphone.isolated.System", refuse)
-    monkeypatch.setattr("pytest_devperf.simphone.isolated.APPARMOR", switch)
+    monkeypatch.setattr("pytest_devperf.simphone.isolation.isolated.System", refuse)
+    monkeypatch.setattr("pytest_devperf.simphone.isolation.isolated.APPARMOR", switch)
 
     with SimPhone() as phone:
         assert phone.barrier == (

@@ -9,7 +9,7 @@ import pytest
 from waiting import until
 
 from pytest_devperf.simphone import MISHAPS, PERSONALITIES, AdbServer, SimPhone
-from pytest_devperf.simphone.simulation import Simulation
+from pytest_devperf.simphone.state.simulation import Simulation
 from pytest_devperf.targets.android.phone.undo_journal import ON_PHONE, parse_changes, this_host
 
 # adbutils leaves its socket to the garbage collector if it raises.

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from pytest_devperf.simphone import PERSONALITIES, SimPhone
-from pytest_devperf.simphone.personality import host_abi
-from pytest_devperf.simphone.physics import advance, caps_khz
+from pytest_devperf.simphone.state.personality import host_abi
+from pytest_devperf.simphone.state.physics import advance, caps_khz
 
 SCRIPT = (
     "echo @@thermal; dumpsys thermalservice; echo @@battery; dumpsys battery; echo @@power; dumpsys power;"

@@ -13,7 +13,7 @@ import pytest
 from waiting import until
 
 from pytest_devperf.simphone import SimPhone, simulated_phone
-from pytest_devperf.simphone.server import adb_program
+from pytest_devperf.simphone.adb.server import adb_program
 
 
 def test_the_shell_protocol_transfers_return_code_and_both_outputs(device):

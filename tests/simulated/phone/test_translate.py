@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_devperf.simphone.translate import OutputTranslator, root_folders, sed_script, to_sandbox
+from pytest_devperf.simphone.isolation.translate import OutputTranslator, root_folders, sed_script, to_sandbox
 
 ROOT = Path("/tmp/devperf-sim-x/phone")
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_devperf.errors import TargetError
 from pytest_devperf.session.devices.cooler import Cooler
-from pytest_devperf.simphone.family import personality_named
+from pytest_devperf.simphone.state.family import personality_named
 
 Session = Any
 """The fixtures' own class; conftest files are not imported."""
@@ -31,7 +31,7 @@ def test_load_and_memory_are_the_phones_own_before_and_during_the_run(
     tool: Session, monkeypatch: pytest.MonkeyPatch, processes: str
 ) -> None:
     monkeypatch.setattr(
-        "pytest_devperf.sensor.machine.Machine.prerun", lambda *_: pytest.fail("the workstation was looked at")
+        "pytest_devperf.sensor.host.machine.Machine.prerun", lambda *_: pytest.fail("the workstation was looked at")
     )
 
     result = tool.run("--devperf-json=run.json", f"--devperf-processes={processes}")

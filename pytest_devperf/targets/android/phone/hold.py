@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pytest_devperf.english import counted
 from pytest_devperf.errors import TargetError, UsageError
-from pytest_devperf.sensor.clock import ClockReading
+from pytest_devperf.sensor.android.clock import ClockReading
 from pytest_devperf.targets.android.adb.link import Link
 from pytest_devperf.targets.android.phone.exit_guard import ExitGuard
 from pytest_devperf.targets.android.phone.lease import Holder, Lease, is_alive

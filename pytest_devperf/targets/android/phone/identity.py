@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_devperf.errors import TargetError
+from pytest_devperf.sensor.android.clock import CLOCK_SCRIPT, parse_clocks
+from pytest_devperf.sensor.android.properties import is_emulator, parse_getprop
 from pytest_devperf.sensor.batch import format_batch, split_batch
-from pytest_devperf.sensor.clock import CLOCK_SCRIPT, parse_clocks
-from pytest_devperf.sensor.cpus import parse_cpu_list
+from pytest_devperf.sensor.host.cpus import parse_cpu_list
 from pytest_devperf.sensor.proc import parse_meminfo
-from pytest_devperf.sensor.properties import is_emulator, parse_getprop
 from pytest_devperf.targets.android.adb.link import Link
 from pytest_devperf.targets.device import Device, hash_unit
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pytest_devperf.sensor.clock import ClockReading
+from pytest_devperf.sensor.android.clock import ClockReading
 
 
 class Limits(NamedTuple):

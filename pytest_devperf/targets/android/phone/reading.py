@@ -6,15 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pytest_devperf.sensor.android.battery import BatteryReading, parse_battery
+from pytest_devperf.sensor.android.clock import CLOCK_SCRIPT, ClockReading, capped, parse_clocks
+from pytest_devperf.sensor.android.power import PowerReading, parse_power
+from pytest_devperf.sensor.android.thermal import ThermalReading, parse_thermalservice
 from pytest_devperf.sensor.batch import Batch, format_batch, split_batch
-from pytest_devperf.sensor.battery import BatteryReading, parse_battery
-from pytest_devperf.sensor.clock import CLOCK_SCRIPT, ClockReading, capped, parse_clocks
 from pytest_devperf.sensor.context import Context, CpuSet
-from pytest_devperf.sensor.cpus import format_cpu_list, parse_allowed
-from pytest_devperf.sensor.load import CpuTimes
-from pytest_devperf.sensor.power import PowerReading, parse_power
-from pytest_devperf.sensor.proc import parse_cpu_times, parse_meminfo
-from pytest_devperf.sensor.thermal import ThermalReading, parse_thermalservice
+from pytest_devperf.sensor.host.cpus import format_cpu_list, parse_allowed
+from pytest_devperf.sensor.proc import CpuTimes, parse_cpu_times, parse_meminfo
 from pytest_devperf.sensor.zone import ZONE_SCRIPT, parse_zones
 
 READ_LOAD = 'read -r line </proc/stat; echo "$line"'

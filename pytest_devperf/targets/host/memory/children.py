@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_devperf.sensor.memory import MemoryReader
+from pytest_devperf.sensor.host.memory import MemoryReader
 from pytest_devperf.targets.host.memory import watcher
 
 WATCHER = (sys.executable, "-I", "-S", watcher.__file__)

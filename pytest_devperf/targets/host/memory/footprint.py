@@ -6,7 +6,7 @@ import gc
 import os
 from collections.abc import Callable
 
-from pytest_devperf.sensor.memory import PeakMemory
+from pytest_devperf.sensor.host.memory import PeakMemory
 from pytest_devperf.targets.host.memory.children import ChildrenMemory
 from pytest_devperf.targets.protocol import Memory
 

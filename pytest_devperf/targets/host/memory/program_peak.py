@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_devperf.sensor.memory import MemoryReader
+from pytest_devperf.sensor.host.memory import MemoryReader
 from pytest_devperf.targets.host.memory.children import WATCHER, read_descendants
 from pytest_devperf.targets.process import Invocation
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.sensor.load import CpuTimes, read_cpu_times, read_ram_mb
-from pytest_devperf.sensor.supply import Supply
+from pytest_devperf.sensor.host.load import read_cpu_times, read_ram_mb
+from pytest_devperf.sensor.host.supply import Supply
+from pytest_devperf.sensor.proc import CpuTimes
 from pytest_devperf.untrusted import parse_whole
 
 PRESSURE = b"com.apple.system.thermalpressurelevel"

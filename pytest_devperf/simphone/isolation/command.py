@@ -9,7 +9,7 @@ import signal
 import socket
 from collections.abc import Mapping, Sequence
 
-from pytest_devperf.simphone.system import System
+from pytest_devperf.simphone.isolation.system import System
 
 
 class RunningCommand:

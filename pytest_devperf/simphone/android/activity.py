@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_devperf.simphone.request import FAILED, Request, Response
+from pytest_devperf.simphone.android.request import FAILED, Request, Response
 
 ACTIVITY = ".MainActivity"
 """The only activity of every simulated app."""

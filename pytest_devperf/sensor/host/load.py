@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pytest_devperf.sensor.proc import CpuTimes
 
 TICKS_PER_S = 100
 """psutil's CPU seconds are converted to ticks of the same length as Linux's, so that the same rules apply to both."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CpuTimes:
-    """Clock ticks of all CPUs since boot."""
-
-    busy: int
-    total: int
-    stolen: int | None = None
-    """Of the busy ones, those that a hypervisor gave to others; None: not known."""
 
 
 def read_cpu_times() -> CpuTimes | None:

@@ -10,18 +10,18 @@ import socket
 from collections.abc import Awaitable
 from pathlib import Path
 
-from pytest_devperf.simphone.apps import Apps
-from pytest_devperf.simphone.command import RunningCommand
-from pytest_devperf.simphone.commands import respond
-from pytest_devperf.simphone.daemon import AdbStream, Daemon, Service
-from pytest_devperf.simphone.dumps import sys_files
-from pytest_devperf.simphone.request import Request, Response
-from pytest_devperf.simphone.reverse import Reverses, carry, serve_tcp
-from pytest_devperf.simphone.sandbox import Sandbox
-from pytest_devperf.simphone.shell import ShellContext, serve_shell
-from pytest_devperf.simphone.simulation import Simulation
-from pytest_devperf.simphone.stubs import OWN_WORDS
-from pytest_devperf.simphone.usage import cpu_s, find_process, memory_kib
+from pytest_devperf.simphone.adb.daemon import AdbStream, Daemon, Service
+from pytest_devperf.simphone.adb.reverse import Reverses, carry, serve_tcp
+from pytest_devperf.simphone.adb.shell import ShellContext, serve_shell
+from pytest_devperf.simphone.android.apps import Apps
+from pytest_devperf.simphone.android.commands import respond
+from pytest_devperf.simphone.android.dumps import sys_files
+from pytest_devperf.simphone.android.request import Request, Response
+from pytest_devperf.simphone.isolation.command import RunningCommand
+from pytest_devperf.simphone.isolation.sandbox import Sandbox
+from pytest_devperf.simphone.isolation.stubs import OWN_WORDS
+from pytest_devperf.simphone.isolation.usage import cpu_s, find_process, memory_kib
+from pytest_devperf.simphone.state.simulation import Simulation
 
 TICK_S = 0.2
 """Interval at which the published clocks and temperatures follow the state while commands run. An update takes this

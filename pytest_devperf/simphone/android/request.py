@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_devperf.simphone.mishap import Mishap
-from pytest_devperf.simphone.personality import Personality
-from pytest_devperf.simphone.physics import State
+from pytest_devperf.simphone.state.mishap import Mishap
+from pytest_devperf.simphone.state.personality import Personality
+from pytest_devperf.simphone.state.physics import State
 
 FAILED = 255
 """Return code of `cmd` if a service returns -1."""

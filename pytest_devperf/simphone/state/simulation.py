@@ -9,10 +9,10 @@ from typing import Any
 
 from pytest_devperf.errors import UsageError
 from pytest_devperf.metric import NS_PER_S
-from pytest_devperf.simphone import physics
-from pytest_devperf.simphone.mishap import Mishap
-from pytest_devperf.simphone.personality import Personality
-from pytest_devperf.simphone.physics import State
+from pytest_devperf.simphone.state import physics
+from pytest_devperf.simphone.state.mishap import Mishap
+from pytest_devperf.simphone.state.personality import Personality
+from pytest_devperf.simphone.state.physics import State
 
 
 class Simulation:

@@ -6,7 +6,7 @@ import platform
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_devperf.simphone.physics import Body, State
+from pytest_devperf.simphone.state.physics import Body, State
 
 Source = Literal["die", "skin", "battery", "air", "fixed"]
 

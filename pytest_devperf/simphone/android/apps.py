@@ -8,8 +8,8 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pytest_devperf.simphone.command import RunningCommand
-from pytest_devperf.simphone.sandbox import Sandbox
+from pytest_devperf.simphone.isolation.command import RunningCommand
+from pytest_devperf.simphone.isolation.sandbox import Sandbox
 
 LOG_LINES = 5000
 """Lines kept of the log; a phone's own ring buffer contains some thousands."""

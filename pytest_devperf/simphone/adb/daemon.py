@@ -7,8 +7,7 @@ import itertools
 import os
 from collections.abc import Awaitable, Callable
 
-from pytest_devperf.simphone.mishap import Mishap
-from pytest_devperf.simphone.wire import (
+from pytest_devperf.simphone.adb.wire import (
     AUTH,
     AUTH_SIGNATURE,
     AUTH_TOKEN,
@@ -22,6 +21,7 @@ from pytest_devperf.simphone.wire import (
     Packet,
     read_packet,
 )
+from pytest_devperf.simphone.state.mishap import Mishap
 
 Service = Callable[["AdbStream"], Awaitable[None]]
 Finder = Callable[[str], "Service | None"]

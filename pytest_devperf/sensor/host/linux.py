@@ -12,16 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.sensor.cpus import CpuSensor
-from pytest_devperf.sensor.load import CpuTimes
+from pytest_devperf.sensor.host.cpus import CpuSensor
+from pytest_devperf.sensor.host.supply import Supply, parse_supply
 from pytest_devperf.sensor.proc import (
+    CpuTimes,
     parse_count,
     parse_cpu_times,
     parse_meminfo,
     parse_pressure_pct,
     parse_status_bytes,
 )
-from pytest_devperf.sensor.supply import Supply, parse_supply
 from pytest_devperf.sensor.zone import is_temperature, parse_celsius
 
 MAX_OPEN = 64

@@ -12,7 +12,7 @@ import errno
 import socket
 from collections.abc import Awaitable, Callable
 
-from pytest_devperf.simphone.daemon import AdbConnection, AdbStream, StreamClosedError
+from pytest_devperf.simphone.adb.daemon import AdbConnection, AdbStream, StreamClosedError
 
 READ_BYTES = 32 * 1024
 

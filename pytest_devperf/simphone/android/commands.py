@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_devperf.simphone import activity, dumps
-from pytest_devperf.simphone.mishap import SLIPS_AFTER_S, Pinning
-from pytest_devperf.simphone.request import FAILED, Request, Response
+from pytest_devperf.simphone.android import activity, dumps
+from pytest_devperf.simphone.android.request import FAILED, Request, Response
+from pytest_devperf.simphone.state.mishap import SLIPS_AFTER_S, Pinning
 
 
 def respond(name: str, request: Request) -> Response:

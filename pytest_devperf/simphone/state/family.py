@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.simphone.personality import (
+from pytest_devperf.simphone.state.personality import (
     FEATURES,
     BatteryForm,
     CoolingDevice,
@@ -14,7 +14,7 @@ from pytest_devperf.simphone.personality import (
     ThermalForm,
     Zone,
 )
-from pytest_devperf.simphone.physics import Body, Cluster
+from pytest_devperf.simphone.state.physics import Body, Cluster
 
 
 def _steps(low_khz: int, high_khz: int, count: int) -> tuple[int, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_devperf.simphone.personality import Personality, Sensor, ThermalForm, host_abi
-from pytest_devperf.simphone.physics import FULL_PERCENT, SEVERITIES, State, caps_khz, clocks_khz
+from pytest_devperf.simphone.state.personality import Personality, Sensor, ThermalForm, host_abi
+from pytest_devperf.simphone.state.physics import FULL_PERCENT, SEVERITIES, State, caps_khz, clocks_khz
 
 SKIN = 3
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.sensor.nvml import open_gpu
+from pytest_devperf.sensor.host.nvml import open_gpu
 
 if TYPE_CHECKING:
-    from pytest_devperf.sensor.load import CpuTimes
+    from pytest_devperf.sensor.proc import CpuTimes
 
 MIN_TICKS = 10
 """Fewest clock ticks of all CPUs between two looks for a percentage: one tick (10 ms) is then a tenth."""
@@ -163,14 +163,14 @@ def _percent(part: int, whole: int) -> float:
 def _own_sensors() -> Sensors:
     """Read this operating system; the others' sensors are not imported, since every fresh interpreter comes here."""
     if sys.platform == "win32":
-        from pytest_devperf.sensor.windows import WindowsSensors
+        from pytest_devperf.sensor.host.windows import WindowsSensors
 
         return WindowsSensors()
     if sys.platform == "darwin":
-        from pytest_devperf.sensor.macos import MacSensors
+        from pytest_devperf.sensor.host.macos import MacSensors
 
         return MacSensors()
-    from pytest_devperf.sensor.linux import LinuxSensors
+    from pytest_devperf.sensor.host.linux import LinuxSensors
 
     return LinuxSensors()
 

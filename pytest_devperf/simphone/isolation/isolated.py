@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pytest_devperf.simphone.host_files import RUNTIME, find_host_files
-from pytest_devperf.simphone.layout import CONTROL, isolated_layout
-from pytest_devperf.simphone.sandbox import Sandbox
-from pytest_devperf.simphone.stubs import make_stubs
-from pytest_devperf.simphone.system import NotIsolatedError, System
-from pytest_devperf.simphone.translate import OutputTranslator
+from pytest_devperf.simphone.isolation.host_files import RUNTIME, find_host_files
+from pytest_devperf.simphone.isolation.layout import CONTROL, isolated_layout
+from pytest_devperf.simphone.isolation.sandbox import Sandbox
+from pytest_devperf.simphone.isolation.stubs import make_stubs
+from pytest_devperf.simphone.isolation.system import NotIsolatedError, System
+from pytest_devperf.simphone.isolation.translate import OutputTranslator
 
 APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 """Ubuntu's switch, on by default since 23.10: programs without a profile get no rights in their user namespaces."""
@@ -22,20 +22,21 @@ class IsolatedSandbox(Sandbox):
     """A phone that sees nothing of this machine except some programs and libraries.
 
     Args:
+        commands: Names of the commands of Android that are simulated.
         sdk: Level of Android's interface.
 
     Raises:
         NotIsolatedError: This machine does not allow it.
     """
 
-    def __init__(self, sdk: int) -> None:
+    def __init__(self, commands: Iterable[str], sdk: int) -> None:
         if sys.platform != "linux":
             raise NotIsolatedError("only Linux has the namespaces that it takes")
         try:
             host_files = find_host_files()
         except LookupError as error:
             raise NotIsolatedError(str(error)) from error
-        stubs = make_stubs(control=CONTROL, interpreter="/system/bin/sh", translating=False)
+        stubs = make_stubs(commands, control=CONTROL, interpreter="/system/bin/sh", translating=False)
         layout = isolated_layout(host_files, stubs, sdk=sdk)
         try:
             system = System({"isolate": True, "steps": layout.steps, "shown": layout.shown})

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.sensor.cpus import read_bound_cpus
-from pytest_devperf.sensor.load import CpuTimes, read_cpu_times, read_ram_mb
-from pytest_devperf.sensor.pdh import open_counters
-from pytest_devperf.sensor.supply import Supply
+from pytest_devperf.sensor.host.cpus import read_bound_cpus
+from pytest_devperf.sensor.host.load import read_cpu_times, read_ram_mb
+from pytest_devperf.sensor.host.pdh import open_counters
+from pytest_devperf.sensor.host.supply import Supply
+from pytest_devperf.sensor.proc import CpuTimes
 
 UNKNOWN_BYTE = 255
 """Value that GetSystemPowerStatus returns for an unknown line status, flag or level."""

@@ -12,7 +12,7 @@ import os
 import re
 from pathlib import Path
 
-from pytest_devperf.simphone.layout import PROC
+from pytest_devperf.simphone.isolation.layout import PROC
 
 PHONES = ("data", "sdcard", "storage", "sys", "system", "vendor", "product", "odm", "mnt", "apex", "etc")
 """Folders at a phone's root."""

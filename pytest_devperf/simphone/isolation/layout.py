@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_devperf.simphone.host_files import HostFiles
+from pytest_devperf.simphone.isolation.host_files import HostFiles
 
 Step = Sequence[object]
 

@@ -6,25 +6,26 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pytest_devperf.simphone.host_files import find_tools
-from pytest_devperf.simphone.layout import APPS, WRITABLE, translated_layout
-from pytest_devperf.simphone.sandbox import SHELL_FOLDER, Sandbox
-from pytest_devperf.simphone.stubs import make_stubs
-from pytest_devperf.simphone.system import System
-from pytest_devperf.simphone.translate import OutputTranslator, sed_script, to_sandbox
+from pytest_devperf.simphone.isolation.host_files import find_tools
+from pytest_devperf.simphone.isolation.layout import APPS, WRITABLE, translated_layout
+from pytest_devperf.simphone.isolation.sandbox import SHELL_FOLDER, Sandbox
+from pytest_devperf.simphone.isolation.stubs import make_stubs
+from pytest_devperf.simphone.isolation.system import System
+from pytest_devperf.simphone.isolation.translate import OutputTranslator, sed_script, to_sandbox
 
 
 class TranslatedSandbox(Sandbox):
     """A phone that sees this machine's files through paths that are not translated.
 
     Args:
+        commands: Names of the commands of Android that are simulated.
         barrier: Why it is not isolated.
     """
 
-    def __init__(self, barrier: str) -> None:
+    def __init__(self, commands: Iterable[str], barrier: str) -> None:
         self.barrier = barrier
         # realpath: the output must contain exactly the name that is removed from it again
         base = Path(os.path.realpath(tempfile.mkdtemp(prefix="devperf-sim-")))
@@ -32,7 +33,7 @@ class TranslatedSandbox(Sandbox):
         control = base / "control"
         control.mkdir()
         (control / "paths.sed").write_text(sed_script(self._root), encoding="utf-8")
-        stubs = make_stubs(control=str(control), interpreter="/bin/sh", translating=True)
+        stubs = make_stubs(commands, control=str(control), interpreter="/bin/sh", translating=True)
         steps = translated_layout(find_tools(), stubs).steps
         plan = {"isolate": False, "base": str(base), "steps": steps, "writable": WRITABLE}
         try:

@@ -8,10 +8,10 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pytest_devperf.simphone.command import RunningCommand
-from pytest_devperf.simphone.daemon import AdbStream, StreamClosedError
-from pytest_devperf.simphone.mishap import Mishap
-from pytest_devperf.simphone.sandbox import Sandbox
+from pytest_devperf.simphone.adb.daemon import AdbStream, StreamClosedError
+from pytest_devperf.simphone.isolation.command import RunningCommand
+from pytest_devperf.simphone.isolation.sandbox import Sandbox
+from pytest_devperf.simphone.state.mishap import Mishap
 
 STDIN, STDOUT, STDERR, EXIT, CLOSE_STDIN = range(5)
 """Packet kinds of the shell protocol. Source: AOSP `packages/modules/adb/shell_protocol.h`."""

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_devperf.simphone.elf import Elf, read_elf
+from pytest_devperf.simphone.isolation.elf import Elf, read_elf
 
 TOOLS = (
     *("[", "awk", "base64", "basename", "cat", "chmod", "cksum", "cmp", "comm", "cp", "cut", "date", "dd"),

@@ -9,10 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_devperf.simphone.host_files import is_interpreter
-from pytest_devperf.simphone.layout import APPS, CONTROL
-from pytest_devperf.simphone.system import System
-from pytest_devperf.simphone.translate import OutputTranslator
+from pytest_devperf.simphone.isolation.host_files import is_interpreter
+from pytest_devperf.simphone.isolation.layout import APPS, CONTROL
+from pytest_devperf.simphone.isolation.system import System
+from pytest_devperf.simphone.isolation.translate import OutputTranslator
 
 SHELL_FOLDER = "/data/local/tmp"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_devperf.simphone.commands import COMMANDS
+from collections.abc import Iterable
 
 OWN_WORDS = "devperf-sim"
 """The stub with which other stubs make requests that no Android command has."""
@@ -48,15 +48,16 @@ shift; exec "$@"
 """
 
 
-def make_stubs(*, control: str, interpreter: str, translating: bool) -> dict[str, str]:
+def make_stubs(commands: Iterable[str], *, control: str, interpreter: str, translating: bool) -> dict[str, str]:
     """Return the scripts by the names of their commands.
 
     Args:
+        commands: Names of the commands of Android that are simulated.
         control: Folder for requests, as the phone's programs see it.
         interpreter: The shell that runs them.
         translating: Whether script files are translated before they run.
     """
-    texts = dict.fromkeys((*COMMANDS, OWN_WORDS), ASK) | {"taskset": TASKSET}
+    texts = dict.fromkeys((*commands, OWN_WORDS), ASK) | {"taskset": TASKSET}
     if translating:
         texts["sh"] = TRANSLATING_SHELL
     return {name: text.replace("@CONTROL@", control).replace("@SHELL@", interpreter) for name, text in texts.items()}

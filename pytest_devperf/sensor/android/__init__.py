@@ -1,0 +1,1 @@
+"""Parse what Android's tools and files print about a phone."""

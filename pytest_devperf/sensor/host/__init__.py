@@ -1,0 +1,1 @@
+"""Read the sensors of this machine."""

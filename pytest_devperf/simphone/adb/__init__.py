@@ -1,0 +1,1 @@
+"""The adb protocol and services of a simulated phone."""

@@ -1,0 +1,1 @@
+"""The commands of Android on a simulated phone, and its apps."""

@@ -1,0 +1,1 @@
+"""The file system, processes and network of a simulated phone."""
