@@ -55,7 +55,7 @@ class System:
             session = _own_handle()
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-I", "-S", "-c", PROGRAM, str(Path(__file__).parent)),
+                    *(sys.executable, "-I", "-S", "-c", PROGRAM, str(Path(__file__).parents[1])),
                     *(str(theirs.fileno()), str(session)),
                 ],
                 stdin=subprocess.DEVNULL,
