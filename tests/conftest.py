@@ -12,6 +12,9 @@ import psutil
 import pytest
 from rights import bound_by_permissions
 
+# Sessions of tests are not the step of a workflow, even in CI: they write neither its summary nor annotations.
+os.environ.pop("GITHUB_ACTIONS", None)
+
 hypothesis.settings.register_profile(
     "devperf",
     deadline=None,  # a deadline asserts a wall time

@@ -7,18 +7,18 @@ comparisons in the run, or new ones with --baseline. Without RUN, it shows the n
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_devperf.cli.arguments import add_store
 from pytest_devperf.cli.find import find_runs, store_at
 from pytest_devperf.cli.judging import add_policy, find_baselines, policy_of, with_comparisons
 from pytest_devperf.cli.output import echo
-from pytest_devperf.compare.history import Baseline, index
+from pytest_devperf.compare.history import index
 from pytest_devperf.compare.tally import tally
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
+from pytest_devperf.report.formats import FORMATS, Baselines, Format, Histories
 from pytest_devperf.report.report import Report
 from pytest_devperf.store.store import LabelSummary, Store
 from pytest_devperf.store.writing import write_file
@@ -27,40 +27,6 @@ NEWEST_RUNS = 50
 """Runs of a history: more points cannot be distinguished on a screen, and each run is a file to read."""
 
 STDOUT = "-"
-
-Baselines = Mapping[str, Mapping[str, Baseline]]
-"""Fingerprint of the device -> case id -> baseline."""
-
-
-Histories = Mapping[str, Sequence[Run]]
-"""Fingerprint of the device -> the runs of a label."""
-
-
-def _write_html(report: Report, baselines: Baselines, histories: Histories) -> str:
-    from pytest_devperf.report.html.page import render
-
-    return render(report, baselines=baselines, histories=histories)
-
-
-def _write_markdown(report: Report, baselines: Baselines, histories: Histories) -> str:  # noqa: ARG001 - no charts
-    from pytest_devperf.report.markdown import render
-
-    return render(report)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
-    """One kind of file that a report can be."""
-
-    suffixes: tuple[str, ...]
-    write: Callable[[Report, Baselines, Histories], str]
-
-
-FORMATS: Mapping[str, Format] = {
-    "html": Format(suffixes=(".html", ".htm"), write=_write_html),
-    "markdown": Format(suffixes=(".md", ".markdown"), write=_write_markdown),
-}
-"""`--format` -> what it writes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

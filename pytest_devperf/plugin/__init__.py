@@ -16,6 +16,7 @@ from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.marks import FULL, MARKER, QUICK, add_markers, cases_of, is_case, takes_fixture
 from pytest_devperf.plugin.options import add_options, check_typed_values, check_values, idle_words, wants_measuring
 from pytest_devperf.session.launch import origin
+from pytest_devperf.session.options.table import OUTPUTS
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.fixture import Benchmark
@@ -56,10 +57,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 
 def _writes_to_stdout(early_config: pytest.Config) -> bool:
-    """Return whether this session writes the run document to standard output."""
+    """Return whether this session writes the run document or a report to standard output."""
     option = early_config.known_args_namespace
-    named = option.devperf_json or early_config.getini("devperf_json")
-    return named == "-" and wants_measuring(early_config, option)
+    named = (getattr(option, row.key) or early_config.getini(row.key) for row in OUTPUTS)
+    return "-" in named and wants_measuring(early_config, option)
 
 
 def pytest_configure(config: pytest.Config) -> None:

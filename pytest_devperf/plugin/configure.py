@@ -20,8 +20,10 @@ import pytest_devperf
 from pytest_devperf.errors import UsageError
 from pytest_devperf.plugin.calls import CALLS, METERS, PROVIDERS, Calls, open_targets
 from pytest_devperf.plugin.collection import CollectionWatch, Suites
+from pytest_devperf.plugin.github import Annotations
 from pytest_devperf.plugin.hookspec import Services
 from pytest_devperf.plugin.options import read_settings
+from pytest_devperf.plugin.pytest_html import PytestHtml
 from pytest_devperf.plugin.reports import Reports
 from pytest_devperf.plugin.session import Here, MeasuringHooks, Place, command_line, note_on_plugins, send_to_pytest
 from pytest_devperf.plugin.terminal import Screen
@@ -30,7 +32,9 @@ from pytest_devperf.session.devices.targets import AUTO, SessionTargets
 from pytest_devperf.session.interpreters import Interpreters
 from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.kept.document_output import DocumentOutput
+from pytest_devperf.session.kept.outputs import Outputs
 from pytest_devperf.session.kept.results import Results
+from pytest_devperf.session.kept.step_summary import find_step_summary, is_github
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.launch.handover import Surroundings
 from pytest_devperf.session.launch.old_code import OldEnvironment
@@ -49,14 +53,14 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.device import Device
 
 OUTPUT: pytest.StashKey[DocumentOutput] = pytest.StashKey()
-"""Standard output, taken for the run document."""
+"""Standard output, taken for a file that the session writes."""
 
 SEED_BELOW = 2**31
 """Seeds are short enough to be typed again."""
 
 
 def reserve_output(config: pytest.Config) -> None:
-    """Take standard output for the run document, until the session ends."""
+    """Take standard output for the run document or a report, until the session ends."""
     config.stash[OUTPUT] = DocumentOutput()
     config.add_cleanup(config.stash[OUTPUT].give_back)
 
@@ -87,7 +91,8 @@ def configure(config: pytest.Config) -> None:
         # A debugger sits in this process: the others would run past it.
         settings = replace(settings, plan_cli={**settings.plan_cli, "processes": 1})
     targets = open_targets(config, settings.target, _target_options(settings), unit=unit)
-    screen, watch = Screen(config), CollectionWatch(config)
+    annotates = is_github(os.environ) and not settings.no_github and not hasattr(config, "workerinput")
+    screen, watch = Screen(config, for_github=annotates), CollectionWatch(config)
     hint = note_on_plugins(config)
     reports = Reports(config, send, fail_on_incomparable=settings.fail_on_incomparable, hint=hint)
     session = make_session(config, settings, targets, reports, screen, controller)
@@ -100,6 +105,9 @@ def configure(config: pytest.Config) -> None:
     register(watch, "devperf-collected")
     register(Calls(hooks), CALLS)
     register(Suites(session.plan.suite), "devperf-suites")
+    register(PytestHtml(), "devperf-pytest-html")
+    if annotates:
+        register(Annotations(config, os.environ.get("GITHUB_WORKSPACE")), "devperf-annotations")
     if controller is not None:
         controller.take_part(session, watch)
         register(controller, "devperf-controller")
@@ -134,7 +142,14 @@ def make_session(
         mode=_mode(settings, services, old),
         targets=targets,
         baselines=Baselines(settings, storage, devices),
-        results=Results(settings, storage, targets, plan, config.stash.get(OUTPUT, None)),
+        results=Results(
+            settings,
+            storage,
+            targets,
+            plan,
+            Outputs(settings, folder, config.stash.get(OUTPUT, None)),
+            None if settings.no_github else find_step_summary(os.environ),
+        ),
         launchers=Launchers(
             targets=targets,
             interpreters=_interpreters(config, settings, seed, screen, old),

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_devperf.plugin.terminal import Section, Sentence
 from pytest_devperf.report.detail import failure_text
+from pytest_devperf.report.properties import properties_of
 from pytest_devperf.session.case_state import CaseState, TestOutcome
 
 if TYPE_CHECKING:
@@ -61,6 +62,12 @@ class RanTest:
         """The report of the call, or the last one if there was no call; no subtest's, which has a context."""
         own = [report for report in self.reports if not hasattr(report, "context")]
         return next((report for report in own if report.when == "call"), own[-1])
+
+    def add_properties(self, properties: Sequence[tuple[str, object]]) -> None:
+        """Add properties where pytest itself puts those of a test's body: to the call's report and later ones."""
+        own = self.reports.index(self.call_report)
+        for report in self.reports[own:]:
+            report.user_properties.extend(properties)
 
     def fail(self, message: str, section: Section | str, *, regressed: bool = False) -> None:
         """Turn the reports into a failure that states what happened.
@@ -185,6 +192,7 @@ class Reports:
         report = test.call_report
         report.duration = test.duration_s
         report.devperf = msgspec.to_builtins(record)  # type: ignore[attr-defined] # reports keep what they are given
+        test.add_properties(properties_of(record))
         self._config.hook.pytest_devperf_recorded(config=self._config, record=record)
         self._log(test)
 

@@ -169,8 +169,7 @@ class MeasuringHooks:
         """Write tables, cautions and the last line."""
         measuring, results = self._session, self._session.results
         if not measuring.states and not results.missing:
-            written = results.wrote_document
-            self._screen.nothing_measured(terminalreporter, measuring.settings, wrote_document=written)
+            self._screen.nothing_measured(terminalreporter, measuring.settings, results.unwritten)
         else:
             self._summarise(terminalreporter, results.report(measuring.states))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,12 @@ from _pytest._io.wcwidth import wcswidth
 from pytest_devperf.english import counted
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.report import as_text
+from pytest_devperf.report.github import without_command
 from pytest_devperf.report.header import order_words
 from pytest_devperf.report.live import format_cooling, format_measuring
 from pytest_devperf.report.paint import Paint, Tone, no_paint
 from pytest_devperf.report.report import Report
 from pytest_devperf.report.table import wrapped
-from pytest_devperf.session.kept.document_output import words_for
 from pytest_devperf.session.live_line import LiveLine
 from pytest_devperf.untrusted import printable
 
@@ -76,8 +76,15 @@ class Sentence(TerminalRepr):
 class Screen:
     """Writes to pytest's terminal; the live line appears only on a real one."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, *, for_github: bool = False) -> None:
+        """Write nothing yet.
+
+        Args:
+            config: pytest's configuration.
+            for_github: Whether the output is that of a step of GitHub Actions, which obeys some lines.
+        """
         self._config = config
+        self._safe = without_command if for_github else str
         self._stream: LiveLine | None = None
         self._stage = ""
         self._case = ""
@@ -218,7 +225,7 @@ class Screen:
             explained=set() if self._config.option.tbstyle == "no" else explained,
         )
         for line in text.splitlines():
-            reporter.write_line(line)
+            reporter.write_line(self._safe(line))
 
     def noise(self, reporter: Any, noises: Mapping[str, tuple[Noise, ...]]) -> None:  # noqa: ANN401 - pytest's own
         """Write how repetitions of unchanged code differ."""
@@ -228,10 +235,16 @@ class Screen:
         for line in render(noises, width=reporter._tw.fullwidth).splitlines():  # noqa: SLF001 - as above
             reporter.write_line(line)
 
-    def nothing_measured(self, reporter: Any, settings: Settings, *, wrote_document: bool) -> None:  # noqa: ANN401
-        """Write that no case was measured, so that silence is not taken for a pass."""
+    def nothing_measured(self, reporter: Any, settings: Settings, unwritten: Sequence[str]) -> None:  # noqa: ANN401
+        """Write that no case was measured, so that silence is not taken for a pass.
+
+        Args:
+            reporter: pytest's own.
+            settings: The session's.
+            unwritten: Files that were asked for and not written.
+        """
         compared = " and nothing was compared" if settings.compared_with else ""
         saved = f" and nothing was saved as {settings.save}" if settings.save else ""
-        if settings.json and not wrote_document:
-            saved += f" and nothing was written to {words_for(settings.json)}"
+        if unwritten:
+            saved += f" and nothing was written to {' or '.join(unwritten)}"
         reporter.write_line(printable(f"devperf: no case was measured{compared}{saved}"))

@@ -60,6 +60,8 @@ NEUTRAL: dict[str, Any] = {
     "devperf_append": None,
     "devperf_compare": None,
     "devperf_json": None,
+    "devperf_html": None,
+    "devperf_markdown": None,
     "devperf_aa": None,
     "devperf_against": None,
 }

@@ -15,6 +15,7 @@ from pytest_devperf.store.file import read_bytes
 from pytest_devperf.store.files import README, FileStore, StorePath
 from pytest_devperf.store.writing import (
     folders_made,
+    probe_folder,
     reason,
     replace,
     store_errors,
@@ -57,12 +58,7 @@ class FolderStore(FileStore):
             StoreError: It could not be written; the message gives the reason.
         """
         with store_errors(self.path):
-            probe = temporary_beside(next(each for each in (self.path, *self.path.parents) if each.exists()) / "probe")
-            try:
-                probe.write_bytes(b"?")
-            finally:
-                with suppress(OSError):
-                    probe.unlink()
+            probe_folder(self.path)
 
     def folders(self, place: StorePath) -> Sequence[str]:
         """List the folders in a folder, sorted."""

@@ -36,13 +36,43 @@ def write_file(path: str | Path, data: bytes) -> None:
     """
     path = Path(path)
     with store_errors(path):
-        if _is_special(path):
+        if is_special(path):
             _write_into(path, data)
             return
         file = Path(os.path.realpath(path))
         with folders_made(file.parent):
             sweep(file.parent)
             replace(file, data)
+
+
+def check_file(path: Path) -> None:
+    """Check that a file could be written: write another one beside it, and delete that again.
+
+    Raises:
+        StoreError: It could not be written.
+    """
+    if is_special(path):
+        return
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder", "name a file in a folder that exists")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path} is in {path.parent}, which is not a folder", "name a file in a folder that exists")
+    with store_errors(path):
+        probe_folder(Path(os.path.realpath(path)).parent)
+
+
+def probe_folder(folder: Path) -> None:
+    """Write a file into a folder, or into the nearest one above that exists, and delete it again.
+
+    Raises:
+        OSError: From the system.
+    """
+    probe = temporary_beside(next(each for each in (folder, *folder.parents) if each.exists()) / "probe")
+    try:
+        probe.write_bytes(b"?")
+    finally:
+        with suppress(OSError):
+            probe.unlink()
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -152,7 +182,7 @@ def reason(error: OSError | ValueError) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
     """Return whether a path exists and is neither a file nor a folder."""
     try:
         mode = path.stat().st_mode

@@ -37,6 +37,8 @@ def test_same(devperf):
 QUICK = ("--devperf-iterations=5", "--devperf-tolerance=60%", "-k")
 """A busy machine's tests shall not depend on its mood: new code is three times as slow."""
 
+FILES = ("--devperf-json=run.json", "--devperf-html=report.html", "--devperf-markdown=report.md")
+
 
 def environment(folder: Path, code: str | None) -> str:
     """An environment that holds what this one holds, and some code."""
@@ -62,7 +64,7 @@ def two(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
 
 
 def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> None:
-    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work or same", "-v", "--devperf-json=run.json")
+    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work or same", "-v", *FILES)
     assert result.ret == 1
     result.stdout.fnmatch_lines_random(
         ["*test_work REGRESSED*", "*test_same PASSED*"]
@@ -74,6 +76,10 @@ def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> 
             f"devperf: 1 REGRESSED, 1 within noise; compared with {two.old}",
         ]
     )
+    page, text = ((two.path / name).read_text(encoding="utf-8") for name in ("report.html", "report.md"))
+    assert "1 of 2 cases regressed" in page
+    assert '"before"' in page, "the old code's distribution stands beside the new one's"
+    assert "1 of 2 cases regressed" in text
     (slow, same) = two.cases().values()
     (latency,) = slow["metrics"]
     assert latency["process"] == latency["against"]["process"]

@@ -18,6 +18,7 @@ from pytest_devperf.session.case_state import CaseState, TestAddress, TestOutcom
 from pytest_devperf.session.devices.targets import SessionTargets
 from pytest_devperf.session.interpreters import Interpreters
 from pytest_devperf.session.kept.baselines import Baselines
+from pytest_devperf.session.kept.outputs import Outputs
 from pytest_devperf.session.kept.results import Results
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.launch.handover import Surroundings
@@ -198,7 +199,7 @@ def drive(
         mode=(mode or _mode)(asked),
         targets=targets,
         baselines=Baselines(asked, storage, lambda: [targets.session_target().device]),
-        results=Results(asked, storage, targets, base, None),
+        results=Results(asked, storage, targets, base, Outputs(asked, folder)),
         launchers=Launchers(
             targets=targets,
             interpreters=Interpreters(

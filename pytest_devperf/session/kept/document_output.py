@@ -1,4 +1,4 @@
-"""Keeps standard output for the run document alone (`--devperf-json=-`), so that a program can read it from a pipe.
+"""Keeps standard output for one file alone (`--devperf-json=-`), so that a program can read it from a pipe.
 
 Everything else that would be printed there goes to standard error: pytest's report, what tests print under `-s`,
 and what the programs that they start print. It is done before pytest begins to capture, which remembers where

@@ -1,38 +1,43 @@
-"""The results of a session: saved runs, the run document, the report."""
+"""The results of a session: saved runs, the report, and the files made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_devperf.compare.tally import tally
 from pytest_devperf.english import counted
-from pytest_devperf.errors import DevperfError, UsageError
-from pytest_devperf.record.codec import encode
-from pytest_devperf.record.record import Document, Run
+from pytest_devperf.errors import DevperfError
+from pytest_devperf.record.record import Run
+from pytest_devperf.report.formats import Baselines
 from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.session.case_state import CaseStates
 from pytest_devperf.session.devices.targets import SessionTargets
-from pytest_devperf.session.kept.document_output import NAME, DocumentOutput, words_for
+from pytest_devperf.session.kept.outputs import Content, Outputs
 from pytest_devperf.session.kept.runs import Runs
 from pytest_devperf.session.kept.saving import Saving
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.options.settings import Settings
-from pytest_devperf.store.open import expand_home
-from pytest_devperf.store.writing import write_file
 
 if TYPE_CHECKING:
     from pytest_devperf.case.plan import Plan
+    from pytest_devperf.compare.history import Baseline
     from pytest_devperf.session.kept.baselines import Missing
+    from pytest_devperf.session.kept.step_summary import StepSummary
 
 
 class Results:
     """Saves the measurements of a session, and remembers what was saved."""
 
     def __init__(
-        self, settings: Settings, storage: Storage, targets: SessionTargets, plan: Plan, output: DocumentOutput | None
+        self,
+        settings: Settings,
+        storage: Storage,
+        targets: SessionTargets,
+        plan: Plan,
+        outputs: Outputs,
+        summary: StepSummary | None = None,
     ) -> None:
         """Keep nothing yet.
 
@@ -41,18 +46,19 @@ class Results:
             storage: Its folders and its store.
             targets: Its devices.
             plan: The plan of a case whose marker says nothing.
-            output: Standard output, if it was taken for the document before anything was written to it.
+            outputs: The files that are written at the end.
+            summary: The summary of the step that the session belongs to.
         """
         self._settings = settings
         self._storage = storage
         self._targets = targets
-        self._output = output
+        self._outputs = outputs
+        self._summary = summary
         self.missing: Sequence[Missing] = ()
         """Cases of the baselines that were not measured, by device."""
         self._saved: list[Saved] = []
         self._messages: list[str] = []
         self._runs = Runs(storage.root, plan, storage.version)
-        self.wrote_document = False
         self.failed = False
         """Whether something that was to be kept could not be."""
 
@@ -60,33 +66,14 @@ class Results:
         """Refuse, before anything is measured, what could not be kept afterwards.
 
         Raises:
-            UsageError: The store or the file's folder cannot be written.
+            UsageError: The store or a file cannot be written.
         """
         if self._settings.save is not None:
             self._storage.store.check_writable()
-        if self._settings.json == NAME:
-            self._reserved_output()
-        elif self._settings.json is not None:
-            path = self._json_path()
-            if path.is_dir() or not path.parent.is_dir():
-                what = "is a folder" if path.is_dir() else f"is in {path.parent}, which is not a folder"
-                raise UsageError(f"--devperf-json={self._settings.json} {what}: name a file in a folder that exists")
-
-    def _reserved_output(self) -> DocumentOutput:
-        """Give standard output.
-
-        Raises:
-            UsageError: It was not taken in time: the plugin was loaded after pytest had begun to capture.
-        """
-        if self._output is None:
-            raise UsageError(
-                "--devperf-json=- needs pytest-devperf to be loaded before conftest files are: "
-                "install it, or load it with -p pytest_devperf.plugin"
-            )
-        return self._output
+        self._outputs.check()
 
     def keep(self, states: CaseStates, missing: Sequence[Missing], *, unselected: int = 0) -> None:
-        """Save the session's runs and write its document; an error is reported and fails the session.
+        """Save the session's runs and write its files; an error is reported and fails the session.
 
         Args:
             states: The session's cases.
@@ -96,20 +83,19 @@ class Results:
         self.missing = missing
         if unselected:
             self._messages.append(f"not selected: {counted(unselected, 'case')} of {self._settings.compare}")
-        runs = self._make_runs(states)
         try:
             if self._settings.save is not None:
-                self._save(states, runs, self._settings.save)
-            self._write_document(runs)
+                self._save(states, self._make_runs(states), self._settings.save)
         except DevperfError as error:
             self.failed = True
             self._messages.append(f"NOT SAVED: {error}")
+        self._write_outputs(states)
 
     @contextmanager
     def unless_broken_off(self, states: CaseStates) -> Iterator[None]:
-        """If the block is ended early (`-x`, Ctrl-C), write a document of what there is, and say what is not kept.
+        """If the block is ended early (`-x`, Ctrl-C), write files of what there is, and say what is not kept.
 
-        A document is a report, so half of one is of use; half a saved run would be a worse baseline than the old one.
+        Half a report is of use; half a saved run would be a worse baseline than the old one.
         """
         try:
             yield
@@ -123,27 +109,21 @@ class Results:
         save = self._settings.save
         if save is not None and not states.unfinished:
             self._messages.append(f"NOT SAVED as {save}: the session was ended before its end")
-        try:
-            self._write_document(self._make_runs(states))
-        except DevperfError as error:
-            self._messages.append(f"NOT SAVED: {error}")
+        self._write_outputs(states)
 
-    def _write_document(self, runs: Sequence[Run]) -> None:
-        name = self._settings.json
-        if name is None:
-            return
-        data = encode(Document(runs=tuple(runs)))
-        if name == NAME:
-            self._reserved_output().write(data)
-        else:
-            write_file(self._json_path(), data)
-        self.wrote_document = True
-        finished, unfinished = sum(len(run.cases) for run in runs), sum(len(run.unfinished) for run in runs)
-        if unfinished:
-            self._messages.append(
-                f"{words_for(name)} got {finished} of {counted(finished + unfinished, 'case')}: "
-                "the session was ended before the others"
-            )
+    def _write_outputs(self, states: CaseStates) -> None:
+        """Write the files; one that cannot be written fails the session, but does not keep the others from it."""
+        content = Content(self.report(states), _baselines(states))
+        problems = self._outputs.write(content)
+        self.failed = self.failed or bool(problems)
+        partial = self._outputs.partial_sentence(content.report)
+        unsummarised = self._summary.append(content.report) if self._summary and content.report.counts else None
+        self._messages += [*problems, *filter(None, (partial, unsummarised))]
+
+    @property
+    def unwritten(self) -> Sequence[str]:
+        """Names of the files that were asked for and not written."""
+        return self._outputs.unwritten
 
     def report(self, states: CaseStates) -> Report:
         """Build the report of the session."""
@@ -196,9 +176,14 @@ class Results:
                 else:
                     self._saved.append(found)
 
-    def _json_path(self) -> Path:
-        assert self._settings.json is not None
-        return self._storage.folder / expand_home(self._settings.json, what="--devperf-json")
+
+def _baselines(states: CaseStates) -> Baselines:
+    """Group the baselines of the cases by device."""
+    found: dict[str, dict[str, Baseline]] = {}
+    for state in states:
+        if state.baseline is not None and state.target is not None:
+            found.setdefault(state.target.device.fingerprint, {})[state.case.id] = state.baseline
+    return found
 
 
 def _expected_false_alarms(states: CaseStates) -> float:

@@ -29,6 +29,9 @@ class Settings:
     target: str = "auto"
     store: str | None = None
     json: str | None = None
+    html: str | None = None
+    markdown: str | None = None
+    no_github: bool = False
     tolerance: tuple[tuple[str, float], ...] = ()
     """Tolerances of the command line, or of the ini file if the command line has none."""
     tolerance_cli: bool = False

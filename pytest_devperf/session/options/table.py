@@ -162,6 +162,13 @@ ROWS: tuple[Row, ...] = (
         metavar="FILE",
         everyday=True,
     ),
+    Row("html", "write a report with charts as one HTML file (-: to standard output)", metavar="FILE"),
+    Row(
+        "markdown",
+        "write a report for a comment on a pull request (-: to standard output)",
+        metavar="FILE",
+    ),
+    Row("no_github", "in GitHub Actions: write no step summary and no annotations", kind="flag"),
     Row(
         "tolerance",
         "smallest relative change that counts, for all times or one metric; repeatable",
@@ -249,3 +256,6 @@ INI_ONLY: tuple[Row, ...] = (
 AIMS: tuple[Row, ...] = tuple(row for row in ROWS if row.name in {"save", "compare", "against", "aa"})
 """Options that say what a measuring session is for. On the command line each implies `--devperf`; an ini key says how
 a session measures, never whether."""
+
+OUTPUTS: tuple[Row, ...] = tuple(row for row in ROWS if row.name in {"json", "html", "markdown"})
+"""Options that name a file which a session writes at its end, or `-` for standard output."""

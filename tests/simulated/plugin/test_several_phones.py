@@ -48,7 +48,9 @@ def by_device(session: Session) -> dict[str, list[str]]:
     return {each["device"]["fingerprint"]: [case["id"] for case in each["cases"]] for each in document["runs"]}
 
 
-def test_cases_are_dealt_out_saved_for_each_phone_and_compared_with_its_own(spread: Session) -> None:
+def test_cases_are_dealt_out_saved_for_each_phone_and_compared_with_its_own(
+    spread: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     saving = run(spread, "-n2", "--dist=each", "--devperf-save=base", "--devperf-json=run.json")
 
     assert saving.ret == 0
@@ -60,9 +62,10 @@ def test_cases_are_dealt_out_saved_for_each_phone_and_compared_with_its_own(spre
     assert "devperf waits: a phone is not waited for until it cools" in flat(saving)
 
     spread.phone_is(slow=1.3)
-    result = run(
-        spread, "-n2", "--dist=load", "--devperf-compare=base", "--devperf-no-confirm", "--devperf-json=run.json", "-v"
-    )
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(spread.path / "summary.md"))
+    files = ("--devperf-json=run.json", "--devperf-markdown=report.md", "--junitxml=junit.xml")
+    result = run(spread, "-n2", "--dist=load", "--devperf-compare=base", "--devperf-no-confirm", *files, "-v")
 
     assert result.ret == 1
     dealt = by_device(spread)
@@ -70,6 +73,10 @@ def test_cases_are_dealt_out_saved_for_each_phone_and_compared_with_its_own(spre
     assert sorted(case for cases in dealt.values() for case in cases) == sorted(next(iter(first.values())))
     assert "devperf: 4 REGRESSED; compared with base" in flat(result)
     assert "MISSING" not in flat(result)
+    for name in ("report.md", "summary.md"):
+        assert "4 of 4 cases regressed" in (spread.path / name).read_text(encoding="utf-8")
+    assert sum(line.startswith("::error file=test_many.py,line=") for line in result.outlines) == 4
+    assert (spread.path / "junit.xml").read_text().count('name="devperf:verdict" value="regressed"') == 4
 
 
 def test_more_workers_than_phones_end_the_session_before_anything(spread: Session) -> None:
