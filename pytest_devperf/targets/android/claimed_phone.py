@@ -127,9 +127,21 @@ class ClaimedPhone:
         if self._pin_clocks == "auto" and pinned is False:
             self._pin_clocks = "off"
 
-    def glance(self) -> Context:
-        """Read the sensors without changing anything on it."""
-        return self._read(SCRIPT)
+    def glance(self, *, idle: bool = False) -> Context:
+        """Read the sensors without changing anything on it.
+
+        Args:
+            idle: Whether to leave it alone for a moment first: `cpu_pct` is then what it uses by itself.
+        """
+        return self._read(IDLE if idle else SCRIPT)
+
+    def leftover(self) -> str | None:
+        """Describe what another session changed on it and has not undone, without changing it; None if nothing.
+
+        Raises:
+            TargetError: It went away.
+        """
+        return self._hold.leftover()
 
     def open(self) -> None:
         """Claim it, undo leftovers, keep the screen on, hold the clocks; do nothing if that is done.

@@ -123,6 +123,20 @@ class Hold:
             self._guard.disarm()
             self._lease.release()
 
+    def leftover(self) -> str | None:
+        """Describe what another session changed on the phone and has not undone; None if nothing.
+
+        Raises:
+            TargetError: The phone went away.
+        """
+        changes = self._journal.read().changes
+        if changes is None or changes.empty:
+            return None
+        held = (("its clocks pinned", changes.pinned), ("its screen on", changes.stay_on is not None))
+        what = " and ".join(words for words, is_so in held if is_so)
+        living = changes.holder is not None and is_alive(self._link, changes.holder)
+        return f"{changes.session} {'keeps' if living else 'left'} {what}"
+
     def force(self) -> str:
         """Undo what any session left; without a journal leave fixed-performance mode all the same.
 
