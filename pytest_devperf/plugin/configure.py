@@ -37,11 +37,11 @@ from pytest_devperf.session.kept.results import Results
 from pytest_devperf.session.kept.step_summary import find_step_summary, is_github
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.launch.handover import Surroundings
-from pytest_devperf.session.launch.old_code import OldEnvironment
 from pytest_devperf.session.launchers import Launchers
 from pytest_devperf.session.modes.in_turns import InTurns
 from pytest_devperf.session.modes.repetitions import Repetitions
 from pytest_devperf.session.modes.saved_runs import SavedRuns
+from pytest_devperf.session.old_environment import OldEnvironment
 from pytest_devperf.session.options.settings import Settings, plan_of
 from pytest_devperf.session.options.table import FLAGS, ROWS, Row
 from pytest_devperf.session.session import Session
@@ -127,7 +127,7 @@ def make_session(
     storage = Storage(config.rootpath, folder, settings.store, pytest_devperf.__version__, services.make_store)
     seed = settings.plan_named.get("seed", secrets.randbelow(SEED_BELOW))
     plan = plan_of(settings, {}, seed)
-    old = OldEnvironment(settings.against, folder) if settings.against is not None else None
+    old = _old_environment(config, settings)
 
     def devices() -> Sequence[Device]:
         """Return the session's devices, including one that `auto` may use."""
@@ -161,6 +161,15 @@ def make_session(
         reporter=reports,
         display=screen,
     )
+
+
+def _old_environment(config: pytest.Config, settings: Settings) -> OldEnvironment | None:
+    if settings.against is None:
+        return None
+    folder, patterns = Path(config.invocation_params.dir), config.getini("python_files")
+    old = OldEnvironment(settings.against, folder=folder, root=config.rootpath, python_files=patterns)
+    config.add_cleanup(old.close)
+    return old
 
 
 def _interpreters(

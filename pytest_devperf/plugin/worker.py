@@ -118,7 +118,7 @@ class Worker:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Make this machine known, and hand cases their meters."""
         told = self._handover.surroundings
-        options = TargetOptions(identity=told.identity, affinity=told.affinity)
+        options = TargetOptions(identity=told.identity, affinity=told.affinity, relocation=self._handover.relocation)
         self._targets = open_targets(config, HOST, options)
         config.stash[METERS], config.stash[PROVIDERS] = self, told.providers
         config.pluginmanager.register(Calls(self), CALLS)
@@ -191,7 +191,9 @@ class Worker:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Let the other side of a pair go on."""
         if self._turns is not None:
-            self._turns.leave(_modules_below(session.config.rootpath, self._folders))
+            relocation, files = self._handover.relocation, list(map(_file_of, list(sys.modules.values())))
+            of_revision = relocation is not None and any(file and relocation.has(file) for file in files)
+            self._turns.leave(_modules_below(session.config.rootpath, self._folders), of_revision=of_revision)
 
     def meter(self, item: pytest.Item) -> Meter | None:  # noqa: ARG002 - the parent's twin needs the item
         """Hand the running case its meter."""
@@ -231,13 +233,19 @@ def _modules_below(folder: Path, tests: set[str]) -> list[str]:
     """Name the modules that were imported from a folder: neither test files nor conftests, nothing installed."""
     found = set()
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or file in tests or name.rpartition(".")[2] == "conftest":
+        file = _file_of(module)
+        if file is None or file in tests or name.rpartition(".")[2] == "conftest":
             continue
         path = Path(file)
         if folder in path.parents and "site-packages" not in path.parts:
             found.add(name)
     return sorted(found)
+
+
+def _file_of(module: object) -> str | None:
+    """Return the file of a module; a module may be any object with any attributes."""
+    file = getattr(module, "__file__", None)
+    return file if isinstance(file, str) else None
 
 
 def _in_file(nodeid: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.case import Case
@@ -12,8 +13,8 @@ from pytest_devperf.session.found import OldFound, StartFound
 from pytest_devperf.session.launch.follow import run_cases
 from pytest_devperf.session.launch.handover import Surroundings, WantedCase
 from pytest_devperf.session.launch.interpreter import Assignment, CommandLine, Environment
-from pytest_devperf.session.launch.old_code import OldEnvironment
 from pytest_devperf.session.launch.turns import NEW, OLD, run_pair
+from pytest_devperf.session.old_environment import OldEnvironment
 from pytest_devperf.session.schedule import Batch, Member
 
 if TYPE_CHECKING:
@@ -34,20 +35,28 @@ class Interpreters:
     old: OldEnvironment | None = None
     shared: frozenset[str] = frozenset()
     """Modules that the old side imported from this checkout."""
+    idle: str | None = None
+    """A revision of which the old side has imported nothing so far."""
 
-    def check(self) -> None:
-        """See that the old code can take part.
+    def prepare(self, files: Iterable[str]) -> None:
+        """Prepare the old code, if this session measures in turns with it.
+
+        Args:
+            files: The files with cases.
 
         Raises:
-            UsageError: It cannot.
+            UsageError: It cannot take part.
         """
         if self.old is not None:
-            _ = self._old
+            self.old.prepare(sorted(map(Path, set(files))), self.display.announce)
+            relocation = self.old.found.environment.relocation
+            self.idle = relocation.revision if relocation is not None else None
 
     @property
-    def _old(self) -> Environment:
+    def _both(self) -> tuple[Environment, Environment]:
+        """The environments of the old and the new code."""
         assert self.old is not None, "only a session in turns asks for the old code"
-        return self.old.found.environment
+        return self.old.found.environment, self.old.found.beside
 
     def run(self, batch: Batch, prerun: Context | None) -> Iterator[StartFound]:
         """Run a batch.
@@ -75,20 +84,23 @@ class Interpreters:
         (member,) = batch.members
         process, index = batch.request.process, member.state.index
         assignment = self._assignment(batch)
+        before, after = self._both
         if process % 2:
-            old = run_cases(assignment, self._old)[index]
-            new = run_cases(assignment)[index]
+            old = run_cases(assignment, before)[index]
+            new = run_cases(assignment, after)[index]
         else:
-            new = run_cases(assignment)[index]
-            old = run_cases(assignment, self._old)[index]
+            new = run_cases(assignment, after)[index]
+            old = run_cases(assignment, before)[index]
         yield StartFound(state=member.state, process=process, result=new, old=OldFound(result=old, crashed=True))
 
     def _in_turns(self, batch: Batch, prerun: Context | None) -> Iterator[StartFound]:
         """Measure one pair of process starts; a case after one that killed its interpreter is left for another."""
         pair = batch.request.place
+        before, after = self._both
         # The order is the same on both sides, so no seed shuffles it.
-        found = run_pair(replace(self._assignment(batch), seed=0), pair=pair, old=self._old)
+        found = run_pair(replace(self._assignment(batch), seed=0), pair=pair, old=before, new=after)
         self.shared |= frozenset(found.modules)
+        self.idle = None if found.of_revision else self.idle
         unlucky = any(each.fell for side in found.found.values() for each in side.values())
         for member in batch.members:
             new, old = found.found[NEW][member.state.index], found.found[OLD][member.state.index]
@@ -124,16 +136,18 @@ class Interpreters:
         else:
             self.display.idle()
 
-    def note(self) -> str | None:
+    def notes(self) -> Iterator[str]:
         """Say what both sides shared, so that nobody takes new code compared with new code for a comparison."""
-        if not self.shared:
-            return None
+        if self.idle is not None:
+            yield f"the tests imported no module of {self.idle}, so only files and programs that they name differed"
+        if not self.shared or self.old is None:
+            return
         modules = sorted(self.shared)
         named = ", ".join(modules[:NAMED_MODULES])
         more = f" and {len(modules) - NAMED_MODULES} more" if len(modules) > NAMED_MODULES else ""
-        return (
+        yield (
             f"the old side also imported {named}{more} from this checkout, so changes in there were not compared "
-            "(a src layout, --import-mode=importlib, or the pytest script instead of python -m pytest keeps them apart)"
+            f"({self.old.found.remedy})"
         )
 
 

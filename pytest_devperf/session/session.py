@@ -103,7 +103,7 @@ class Session:
         refuse_hopeless(self.settings, self.baselines, self.targets)
         refuse_clocks(self.settings, self.plan, self.targets, self.baselines)
         open_named_phone(self.targets, self.baselines)
-        self.launchers.interpreters.check()
+        self.launchers.interpreters.prepare(address.path for _, address in cases)
         self._together = self.baselines.metrics_of(case for case, _ in cases) or len(cases)
         for case, address in cases:
             self._take_up(case, address)
@@ -161,8 +161,7 @@ class Session:
         Args:
             collected: What was collected, and what the user left out of it.
         """
-        note = self.launchers.interpreters.note()
-        if note is not None:
+        for note in self.launchers.interpreters.notes():
             self.targets.note(note)
         self.targets.release()
         missing, unselected = missing_cases(self.baselines, collected, self.states, self.settings, self.plan.suite)

@@ -12,6 +12,7 @@ from pytest_devperf.targets.device import HOST
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
+    from pytest_devperf.session.launch.relocation import Relocation
     from pytest_devperf.targets.android.target import AndroidTarget
     from pytest_devperf.targets.protocol import Target
 
@@ -28,6 +29,8 @@ class TargetOptions:
     affinity: str | None = None
     runner: str | None = None
     runtime_library: str | None = None
+    relocation: Relocation | None = None
+    """Where the files lie that workloads name; None: where the test says."""
 
 
 def open_target(spec: str, targets: SessionTargets, options: TargetOptions) -> Target | None:
@@ -56,8 +59,9 @@ def _open_host(targets: SessionTargets, options: TargetOptions) -> Target:
     from pytest_devperf.targets.host.target import HostTarget
 
     device, cpus = read_device(options.identity or "model"), options.affinity
+    relocate = options.relocation.of if options.relocation is not None else None
     if cpus is None:
-        return HostTarget(device=device, clock=targets.clock, look=targets.look)
+        return HostTarget(device=device, clock=targets.clock, look=targets.look, relocate=relocate)
     from pytest_devperf.targets.host.affinity import hold_to_cpus
 
     targets.at_end(hold_to_cpus(cpus))
@@ -66,7 +70,7 @@ def _open_host(targets: SessionTargets, options: TargetOptions) -> Target:
         seen = targets.look()
         return replace(seen, env={**seen.env, "affinity": cpus})
 
-    return HostTarget(device=device, clock=targets.clock, look=look)
+    return HostTarget(device=device, clock=targets.clock, look=look, relocate=relocate)
 
 
 def _of_phone(targets: SessionTargets, options: TargetOptions) -> Mapping[str, Any]:

@@ -14,9 +14,10 @@ from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import UsageError
 from pytest_devperf.measure.round import Earlier, StartPlan
+from pytest_devperf.session.launch.relocation import Relocation
 from pytest_devperf.session.starts.start import Role
 
-HANDOVER_VERSION = 4
+HANDOVER_VERSION = 5
 """Version of what travels between a session's own process and a fresh interpreter."""
 
 Side = Literal["old", "new"]
@@ -82,6 +83,8 @@ class Handover:
     lead: list[str] = field(default_factory=list)
     """Folders put before its own places where it keeps those: the working directory under `python -m pytest`."""
     turns: Turns | None = None
+    relocation: Relocation | None = None
+    """Where the files lie that workloads name; None: where the test says."""
 
 
 def parse_handover(data: bytes) -> Handover:
@@ -102,15 +105,20 @@ def parse_handover(data: bytes) -> Handover:
 def _handover(told: dict[str, Any]) -> Handover:
     surroundings = told.pop("surroundings")
     providers = surroundings.pop("providers")
-    turns = told.pop("turns")
+    turns, relocation = told.pop("turns"), told.pop("relocation")
     return Handover(
         **{
             **told,
             "surroundings": Surroundings(**surroundings, providers=None if providers is None else tuple(providers)),
             "wanted": [_wanted(each) for each in told["wanted"]],
             "turns": None if turns is None else Turns(**turns),
+            "relocation": None if relocation is None else _relocation(relocation),
         }
     )
+
+
+def _relocation(told: dict[str, Any]) -> Relocation:
+    return Relocation(**{**told, "untracked": tuple(told["untracked"])})
 
 
 def _wanted(told: dict[str, Any]) -> WantedCase:

@@ -21,6 +21,7 @@ import msgspec
 
 from pytest_devperf.session.launch.handover import HANDOVER_VERSION, Handover, Surroundings, Turns, WantedCase
 from pytest_devperf.session.launch.origin import ENVIRONMENT, HANDOVER_VARIABLE, PROCESS_VARIABLE, SYS_PATH
+from pytest_devperf.session.launch.relocation import Relocation
 from pytest_devperf.session.starts.start import Role
 
 LAUNCH = """\
@@ -44,6 +45,10 @@ class Environment:
     program: str = sys.executable
     own_path: bool = False
     """Whether it imports from its own places, not from this process's."""
+    programs: Path | None = None
+    """Folder of programs that come before all others on `PATH`; None: none."""
+    relocation: Relocation | None = None
+    """Where the files lie that workloads name; None: where the test says."""
 
 
 HERE = Environment()
@@ -128,6 +133,7 @@ class Job:
             randomly_seed=told.command_line.randomly_seed,
             surroundings=told.surroundings,
             turns=turns,
+            relocation=self.environment.relocation,
             wanted=list(told.wanted),
         )
         plain = json.dumps(msgspec.to_builtins(handover), default=str)
@@ -152,6 +158,8 @@ class Job:
             environment.pop(name, None)
         if self.environment.own_path:
             environment.pop("PYTHONHOME", None)
+        if self.environment.programs is not None:
+            environment["PATH"] = os.pathsep.join([str(self.environment.programs), environment.get("PATH", os.defpath)])
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing does
         with (self.folder / "output.txt").open("wb") as file:
             return subprocess.Popen(

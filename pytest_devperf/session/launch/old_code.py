@@ -6,12 +6,11 @@ import os
 import subprocess
 import tempfile
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from pytest_devperf.errors import UsageError
 from pytest_devperf.session.launch.handover import HANDOVER_VERSION
-from pytest_devperf.session.launch.interpreter import Environment
+from pytest_devperf.session.launch.interpreter import HERE, Environment
 from pytest_devperf.session.launch.origin import ENVIRONMENT
 from pytest_devperf.untrusted import excerpt, parse_json, printable
 
@@ -31,6 +30,9 @@ except ImportError as error:
 print(json.dumps(found))
 """
 
+APART = "a src layout, --import-mode=importlib, or the pytest script instead of python -m pytest keeps them apart"
+"""How two environments keep their modules apart."""
+
 TIMEOUT_S = 60.0
 """How long an interpreter may take to import two packages: a cold network file system takes half of it."""
 
@@ -41,30 +43,11 @@ class OldCode:
 
     environment: Environment
     words: str
-    """Its Python and pytest, for people."""
-
-
-class OldEnvironment:
-    """The environment of the old code, located on first use."""
-
-    def __init__(self, program: str, folder: Path) -> None:
-        """Look for nothing yet.
-
-        Args:
-            program: The interpreter, as it was given.
-            folder: What a relative path is relative to.
-        """
-        self._program = program
-        self._folder = folder
-
-    @cached_property
-    def found(self) -> OldCode:
-        """The interpreter and what it holds.
-
-        Raises:
-            UsageError: It cannot take part.
-        """
-        return find_old_code(self._program, self._folder)
+    """What it is, for people."""
+    beside: Environment = HERE
+    """The environment of the new code."""
+    remedy: str
+    """What to know, or to do, if both sides import the same module from the checkout."""
 
 
 def find_old_code(program: str, folder: Path) -> OldCode:
@@ -97,7 +80,7 @@ def find_old_code(program: str, folder: Path) -> OldCode:
             f"environment has version {HANDOVER_VERSION}: install the same pytest-devperf in both environments"
         )
     words = f"Python {found['python']}, pytest {found['pytest']} ({program})"
-    return OldCode(environment=Environment(program=str(path), own_path=True), words=words)
+    return OldCode(environment=Environment(program=str(path), own_path=True), words=words, remedy=APART)
 
 
 def _ask(option: str, path: Path) -> dict[str, str | int]:

@@ -24,9 +24,14 @@ class TurnClient:
         self._say({"at": at, "index": index})
         self._answers.readline()
 
-    def leave(self, modules: Sequence[str]) -> None:
-        """Say that nothing is left to run, and what was imported from the checkout."""
-        self._say({"at": "end", "modules": list(modules)})
+    def leave(self, modules: Sequence[str], *, of_revision: bool) -> None:
+        """Say that nothing is left to run, and what was imported.
+
+        Args:
+            modules: Modules of the checkout.
+            of_revision: Whether any module of the revision was imported.
+        """
+        self._say({"at": "end", "modules": list(modules), "of_revision": of_revision})
 
     def _say(self, message: Mapping[str, Any]) -> None:
         self._socket.sendall(json.dumps(message).encode("ascii") + b"\n")

@@ -44,6 +44,8 @@ class Pair:
     """Sides whose interpreter ended before it was through; the other one was ended, too, after its case."""
     modules: tuple[str, ...] = ()
     """Modules that the old side imported from the checkout."""
+    of_revision: bool = False
+    """Whether the old side imported any module of the revision."""
 
 
 @dataclass(slots=True)
@@ -62,16 +64,18 @@ class _Side:
     through: bool = False
     """Whether it said that nothing is left."""
     modules: tuple[str, ...] = ()
+    of_revision: bool = False
     heard: bytearray = field(default_factory=bytearray)
 
 
-def run_pair(assignment: Assignment, *, pair: int, old: Environment) -> Pair:
+def run_pair(assignment: Assignment, *, pair: int, old: Environment, new: Environment = HERE) -> Pair:
     """Run cases in an interpreter of the old code and one of the new, round by round in turns.
 
     Args:
         assignment: What both run, in the order in which both run it; only the new side's events are passed on.
         pair: Zero-based number of the pair; it decides the order of turns.
         old: The environment that holds the old code.
+        new: The environment of the new code.
     """
     with ExitStack() as stack:
         server = stack.enter_context(socket.create_server((LOOPBACK, 0)))
@@ -79,7 +83,7 @@ def run_pair(assignment: Assignment, *, pair: int, old: Environment) -> Pair:
         lobby = stack.enter_context(Lobby(server, secret))
         stack.enter_context(terminable())
         sides: dict[str, _Side] = {}
-        environments: dict[Side, Environment] = {OLD: old, NEW: HERE}
+        environments: dict[Side, Environment] = {OLD: old, NEW: new}
         for side, environment in environments.items():
             turns_of_side = Turns(host=LOOPBACK, port=server.getsockname()[1], secret=secret, side=side)
             sides[side] = _start_side(stack, assignment, environment, turns_of_side)
@@ -92,7 +96,10 @@ def run_pair(assignment: Assignment, *, pair: int, old: Environment) -> Pair:
             _read_events(each, assignment.on_event)
         _keep_last_output(sides)
         return Pair(
-            found={side: each.found for side, each in sides.items()}, crashed=crashed, modules=sides[OLD].modules
+            found={side: each.found for side, each in sides.items()},
+            crashed=crashed,
+            modules=sides[OLD].modules,
+            of_revision=sides[OLD].of_revision,
         )
 
 
@@ -182,7 +189,8 @@ class TurnCoordinator:
         if message is None or message["at"] == "end":
             interpreter.at = None
             interpreter.through = message is not None
-            interpreter.modules = tuple(message["modules"]) if message is not None else ()
+            if message is not None:
+                interpreter.modules, interpreter.of_revision = tuple(message["modules"]), message["of_revision"]
         else:
             interpreter.at = (message["at"], message["index"])
 

@@ -21,9 +21,9 @@ from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.report.header import Planned, plan_words
 from pytest_devperf.session.assemble import measurements_of, record_of
 from pytest_devperf.session.case_state import CaseState, Look
-from pytest_devperf.session.launch.old_code import OldEnvironment
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.modes.starts import SOLO_STARTS, counted, solo_request
+from pytest_devperf.session.old_environment import OldEnvironment
 from pytest_devperf.session.old_side import compare_sides, with_old_side
 from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.session.starts.device import is_this_machine

@@ -39,7 +39,7 @@ NEEDS: dict[str | None, str] = {
     "LABEL|FILE": "a label or a file",
     "FILE": "a file",
     "PATH|URL": "a folder or a URL",
-    "PYTHON": "an interpreter",
+    "REV|PYTHON": "a revision or an interpreter",
     "N": "a number",
     "SECONDS": "a number of seconds",
     "X%": "a percentage",
@@ -229,8 +229,8 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "against",
-        "compare in turns with the code in another environment, named by its interpreter",
-        metavar="PYTHON",
+        "compare in turns with the code of a git revision, or of another environment, named by its interpreter",
+        metavar="REV|PYTHON",
     ),
     Row(
         "aa",

@@ -21,8 +21,24 @@ __tracebackhide__ = True
 class HostTarget:
     """The machine that runs the tests."""
 
-    def __init__(self, *, device: Device, clock: Clock, look: Callable[[], Context]) -> None:
+    def __init__(
+        self,
+        *,
+        device: Device,
+        clock: Clock,
+        look: Callable[[], Context],
+        relocate: Callable[[Workload], Workload] | None = None,
+    ) -> None:
+        """Open the machine.
+
+        Args:
+            device: Its identity.
+            clock: What times its workloads.
+            look: Reads its sensors.
+            relocate: Replaces the files that a workload names by those of other code; None: they are as named.
+        """
         self.device = device
+        self._relocate = relocate or (lambda workload: workload)
         self._clock = clock
         self._look = look
         self._env: Mapping[str, str | None] = {}
@@ -39,6 +55,7 @@ class HostTarget:
             Unsupported: An app, or a model whose runtime is not installed.
             CaseError: The workload is wrong (no such file, another shape).
         """
+        workload = self._relocate(workload)
         if isinstance(workload, Call):
             from pytest_devperf.targets.host.call import CallRunner
 
@@ -64,7 +81,9 @@ class HostTarget:
         """
         from pytest_devperf.targets.host.models.runtime import runtime_of
 
-        return runtime_of(workload).survey(workload)
+        model = self._relocate(workload)
+        assert isinstance(model, Model)
+        return runtime_of(model).survey(model)
 
     @contextmanager
     def _start_model(self, model: Model) -> Iterator[Runner]:

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_devperf.errors import Unsupported
+from pytest_devperf.targets.host.cache import cache_folder
 
 SOURCE = Path(__file__).with_name("executorch_shim.cpp")
 
@@ -74,15 +75,6 @@ def build() -> Path:
     if not library.is_file():
         _compile(wheel, library)
     return library
-
-
-def cache_folder() -> Path:
-    """Name the folder for what can be made again."""
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "pytest-devperf"
 
 
 def _compile(wheel: Wheel, library: Path) -> None:
