@@ -27,6 +27,7 @@ from pytest_devperf.plugin.pytest_html import PytestHtml
 from pytest_devperf.plugin.reports import Reports
 from pytest_devperf.plugin.session import Here, MeasuringHooks, Place, command_line, note_on_plugins, send_to_pytest
 from pytest_devperf.plugin.terminal import Screen
+from pytest_devperf.session.budget import budget_of
 from pytest_devperf.session.devices.our_targets import TargetOptions
 from pytest_devperf.session.devices.targets import AUTO, SessionTargets
 from pytest_devperf.session.interpreters import Interpreters
@@ -160,6 +161,7 @@ def make_session(
         ),
         reporter=reports,
         display=screen,
+        budget=budget_of(settings),
     )
 
 

@@ -132,6 +132,8 @@ class CaseState:
     """Parts of the workload that differ from start to start, if that is accepted."""
     record: Record | None = None
     comparison: Comparison | None = None
+    out_of_time: bool = False
+    """Whether the session's budget is spent, so that its first look has no further starts."""
     concluded: bool = False
     """Whether it has its verdict and was reported."""
 

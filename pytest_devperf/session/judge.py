@@ -13,15 +13,20 @@ from pytest_devperf.session.modes.mode import Mode
 from pytest_devperf.session.old_side import compare_paired, olds_of, with_old_side
 
 
-def judge(state: CaseState, mode: Mode) -> bool:
+def judge(state: CaseState, mode: Mode, *, final: bool = False) -> bool:
     """Reach the verdict of a case; what the starts found stays as it is.
+
+    Args:
+        state: The case.
+        mode: Compares it.
+        final: Whether there is no time for another look.
 
     Returns:
         False if another look is needed first: then the case says which.
     """
     record = _record(state, mode)
     comparison = compare_paired(record, state.starts, state.policy) if state.is_paired else mode.compare(state, record)
-    look = mode.look_again(state, comparison) if comparison is not None else None
+    look = None if final or comparison is None else mode.look_again(state, comparison)
     if look is not None:
         state.look = look
         return False

@@ -18,6 +18,7 @@ from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import UsageError
 from pytest_devperf.session.app_cases import take_up_app_cases
+from pytest_devperf.session.budget import Budget
 from pytest_devperf.session.case_state import CaseState, CaseStates, TestAddress, TestOutcome
 from pytest_devperf.session.devices.targets import SessionTargets
 from pytest_devperf.session.edge import Display, Reporter
@@ -64,6 +65,7 @@ class Session:
     launchers: Launchers
     reporter: Reporter
     display: Display
+    budget: Budget = field(default_factory=lambda: Budget(seconds=None))
     hint: str = ""
     """What fresh interpreters lack, which may be the reason why a case fails in one."""
     states: CaseStates = field(default_factory=CaseStates)
@@ -107,6 +109,8 @@ class Session:
         self._together = self.baselines.metrics_of(case for case, _ in cases) or len(cases)
         for case, address in cases:
             self._take_up(case, address)
+        if self.budget.seconds is not None:
+            self.budget.begin(self.targets.clock)
         here = self.targets.session_target()
         self._prerun = self.targets.prerun(here) if is_this_machine(here) else None
 
@@ -145,15 +149,22 @@ class Session:
             rested: set[int] = set()
             schedule = Schedule(self.mode, group)
             while (batch := schedule.next_batch()) is not None:
+                states = [member.state for member in batch.members]
+                if not self.budget.has_time(states, self.targets.clock):
+                    schedule.add(self._judge_late(states))
+                    continue
                 self.launchers.rest(batch, rested)
                 for found in self.launchers.run(batch):
                     keep(found, self.reporter, starts=self.mode.starts(found.state), hint=self.hint)
                     if not found.state.passed:
                         self._judge(found.state)  # at once: a failure may be what the user wants to stop at
-                states = [member.state for member in batch.members]
+                self.budget.note(states, self.targets.clock)
                 self._judge_ready(states)
                 schedule.add(states)
         self.display.clear()
+        left_out = self.budget.describe()
+        if left_out is not None:
+            self.targets.note(left_out)
 
     def close(self, collected: Collected) -> int:
         """Release devices, keep what was measured, and count the gates that did not hold.
@@ -209,8 +220,15 @@ class Session:
             if state.pending and (not state.passed or not state.measured or self.mode.next_start(state) is None):
                 self._judge(state)
 
-    def _judge(self, state: CaseState) -> None:
-        """Reach a verdict and report it, unless the case needs another look first."""
-        if judge(state, self.mode):
+    def _judge_late(self, states: Sequence[CaseState]) -> Sequence[CaseState]:
+        """Judge cases for whose next start there is no time; return those that need another look."""
+        for state in states:
+            state.out_of_time = True
+            self._judge(state, final=state.look is not None)
+        return states
+
+    def _judge(self, state: CaseState, *, final: bool = False) -> None:
+        """Reach a verdict and report it, unless the case needs another look first and there is time for it."""
+        if judge(state, self.mode, final=final):
             state.concluded = True
             self.reporter.conclude(state)

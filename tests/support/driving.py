@@ -14,6 +14,7 @@ from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.context import Context
+from pytest_devperf.session.budget import budget_of
 from pytest_devperf.session.case_state import CaseState, TestAddress, TestOutcome
 from pytest_devperf.session.devices.targets import SessionTargets
 from pytest_devperf.session.interpreters import Interpreters
@@ -214,6 +215,7 @@ def drive(
         ),
         reporter=reporter,
         display=display,
+        budget=budget_of(asked),
     )
     cases = [Case(id=name, plan=base, named=frozenset(asked.plan_cli)) for name in tests]
     session.prepare([(case, TestAddress(path="test.py", nodeid=case.id)) for case in cases])

@@ -63,6 +63,8 @@ class InTurns:
 
     def starts(self, state: CaseState) -> int:
         """Count the pairs of process starts at most: as many as the budget has room for, by what start 1 took."""
+        if state.out_of_time:
+            return max(1, state.old.pairs)
         most = self._most(state)
         pair_s = sum(_pair_s(each[0]) for each in results_of(state.starts[:1]).values()) if _runs_here(state) else 0.0
         return min(most, max(1, int(state.case.plan.max_time // pair_s))) if pair_s > 0 else most
@@ -81,7 +83,7 @@ class InTurns:
 
     def next_start(self, state: CaseState) -> StartRequest | None:
         """Ask for the pairs, then for starts of both sides that take load and memory."""
-        if not _runs_here(state) or state.old.missing is not None:
+        if not _runs_here(state) or state.old.missing is not None or state.out_of_time:
             return None
         pairs, pair = self.starts(state), state.old.pairs
         more = next_in_turns(self._look(state)) if pair < pairs else None

@@ -62,6 +62,8 @@ class SavedRuns:
     def starts(self, state: CaseState) -> int:
         """Count the process starts that take rounds: a saved run has more of them if they differ."""
         planned, taken = starts_of(state), counted(state.starts, solo=False)
+        if state.out_of_time:
+            return taken
         if self._settings.save is None or taken < planned or not self._may_have_more(state):
             return planned
         begun = (taken - planned) % SAVED_AT_A_TIME
@@ -78,7 +80,9 @@ class SavedRuns:
 
     def next_start(self, state: CaseState) -> StartRequest | None:
         """Ask for the starts with rounds, then for those that take load and memory."""
-        return self._next_of_first_look(state) if state.look is None else self._next_again(state, state.look)
+        if state.look is not None:
+            return self._next_again(state, state.look)
+        return None if state.out_of_time else self._next_of_first_look(state)
 
     def _next_of_first_look(self, state: CaseState) -> StartRequest | None:
         starts = self.starts(state)

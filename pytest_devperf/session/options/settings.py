@@ -55,6 +55,8 @@ class Settings:
     only: str | None = None
     against: str | None = None
     aa: int | None = None
+    budget: float | None = None
+    """In seconds."""
     hot_start_c: float = 10.0
     busy_cpu_percent: float = 30.0
 
@@ -112,6 +114,7 @@ def check_settings(settings: Settings) -> None:
             "--devperf-append needs --devperf-save=LABEL: it adds a run to the newest generation of that label"
         )
     _refuse_two_aims(settings)
+    _refuse_unspreadable_budget(settings)
     unknown = sorted(settings.accept - {slug for slug, caution in CAUTIONS.items() if caution.refuses})
     if unknown:
         refusing = ", ".join(sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses))
@@ -136,6 +139,22 @@ def drop_other_aims(values: dict[str, Any], named: set[str]) -> None:
         return
     for name in gone & values.keys():
         del values[name]
+
+
+def _refuse_unspreadable_budget(settings: Settings) -> None:
+    """Refuse a budget that could not be spread evenly over the cases."""
+    if settings.budget is None:
+        return
+    if settings.aa is not None:
+        raise UsageError(
+            f"--devperf-budget={settings.budget:g} has no use with --devperf-aa={settings.aa}: "
+            "every repetition is measured whole, so name fewer of them"
+        )
+    if {**settings.plan_ini, **settings.plan_cli}.get("order") == "sequential":
+        raise UsageError(
+            f"--devperf-budget={settings.budget:g} is spread over the cases one process start after the other: "
+            "leave --devperf-order=sequential out"
+        )
 
 
 def _refuse_two_aims(settings: Settings) -> None:

@@ -213,6 +213,12 @@ ROWS: tuple[Row, ...] = (
         parse_percent,
         metavar="X%",
     ),
+    Row(
+        "budget",
+        "time of the whole session, spent evenly on all cases and then on suspects",
+        parse_budget,
+        metavar="SECONDS",
+    ),
     Row("strict_context", "let every refusing caution refuse on the host too", kind="flag"),
     Row(
         "identity",
