@@ -16,7 +16,7 @@ from pytest_devperf.compare.against import InTurnsSoFar, judge_in_turns
 from pytest_devperf.compare.compare import worst
 from pytest_devperf.compare.decision import MoreStarts, next_in_turns
 from pytest_devperf.compare.in_turns import USUAL_PAIRS, looks_of
-from pytest_devperf.compare.pairs import READY, ROUNDS, ready_iterations, turns
+from pytest_devperf.compare.pairs import READY, ROUNDS, ready_iterations, turns_and_ready
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import StartPlan, StartResult
@@ -123,7 +123,6 @@ def _pair(at: Places, two: Two, rounds: int) -> None:
     """Start both sides and let them take turns; the first round of each gets it ready."""
     assert two.first is not None
     pair = len(two.old.start_results)
-    order = turns(pair, rounds)
     workload = Command(argv=(two.new.case.id,))
     start_plan = StartPlan(
         process=pair + 1,
@@ -137,8 +136,8 @@ def _pair(at: Places, two: Two, rounds: int) -> None:
     )
     with at.old.start(workload, pair + 1) as old, at.new.start(workload, pair + 1) as new:
         sides = Sides(old=old, new=new)
-        ready = "".join(dict.fromkeys(order))
-        taken = run_turns(sides, start_plan, at.on.plan, VirtualClock(at.on.machine), order=ready * READY + order)
+        clock, order = VirtualClock(at.on.machine), turns_and_ready(pair, rounds)
+        taken = run_turns(sides, start_plan, at.on.plan, clock, order=order)
     for side, result in zip((two.old, two.new), taken, strict=True):
         two.spare += sum(len(round_.samples_ns) for round_ in result.rounds[:READY])
         side.start_results.append(replace(result, rounds=result.rounds[READY:]))

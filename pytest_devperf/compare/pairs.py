@@ -88,6 +88,16 @@ def turns(pair: int, rounds: int = ROUNDS) -> str:
     return TURNS[pair % 2][: 2 * rounds]
 
 
+def turns_and_ready(pair: int, rounds: int = ROUNDS) -> str:
+    """Return the same order, after the rounds that warm up both sides.
+
+    >>> turns_and_ready(0), turns_and_ready(1, rounds=1)
+    ('ABABBA', 'BABA')
+    """
+    order = turns(pair, rounds)
+    return "".join(dict.fromkeys(order)) * READY + order
+
+
 def ready_iterations(iterations: int) -> int:
     """Return the iterations of a round that only warms up a side.
 

@@ -5,7 +5,6 @@ Drift, especially heat, affects both alike, so there is no anchor, no early pass
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 from pytest_devperf.case.plan import Plan
@@ -56,7 +55,6 @@ def run_turns(
     runners = {OLD: sides.old, NEW: sides.new}
     start_plan = _warmed_up(runners, start_plan, plan, around.rest_s)
     taken: dict[str, list[Round]] = {OLD: [], NEW: []}
-    began_ns = clock.now_ns()
     for letter in order:
         if len(taken[letter]) >= start_plan.rounds:
             continue
@@ -64,8 +62,6 @@ def run_turns(
         iterations = start_plan.iterations_of(len(taken[letter]), start_plan.iterations)
         of_round = replace(start_plan, iterations=iterations)
         taken[letter].append(_round(runners[letter], of_round, index, clock, replace(around, use_anchor=False)))
-        if start_plan.process == 0 and len(taken[OLD]) == len(taken[NEW]) == 1:
-            start_plan = _within(start_plan, plan, clock.now_ns() - began_ns)
     return _start_result(runners[OLD], start_plan, taken[OLD]), _start_result(runners[NEW], start_plan, taken[NEW])
 
 
@@ -86,13 +82,8 @@ def _warmed_up(runners: dict[str, Runner], start_plan: StartPlan, plan: Plan, re
             judged=True,
         )
         iterations = fitted.iterations
-    return replace(start_plan, iterations=iterations, inner_loops=new.inner_loops)
-
-
-def _within(start_plan: StartPlan, plan: Plan, pair_ns: int) -> StartPlan:
-    """Plan fewer rounds if the first of each side took too long, but at least those of one start."""
-    affordable = math.floor(plan.max_time * NS_PER_S / pair_ns) if pair_ns > 0 else start_plan.total_rounds
-    return replace(start_plan, total_rounds=min(start_plan.total_rounds, max(start_plan.rounds, affordable)))
+    ready = None if start_plan.ready is None else min(start_plan.ready, iterations)
+    return replace(start_plan, iterations=iterations, inner_loops=new.inner_loops, ready=ready)
 
 
 def _round(runner: Runner, start_plan: StartPlan, index: int, clock: Clock, around: Around) -> Round:

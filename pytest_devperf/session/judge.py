@@ -9,11 +9,10 @@ import msgspec
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.record.record import Comparison, Record
 from pytest_devperf.session.case_state import CaseState
-from pytest_devperf.session.modes.mode import Mode
-from pytest_devperf.session.old_side import compare_paired, olds_of, with_old_side
+from pytest_devperf.session.modes.paired_cases import ByCase
 
 
-def judge(state: CaseState, mode: Mode, *, final: bool = False) -> bool:
+def judge(state: CaseState, mode: ByCase, *, final: bool = False) -> bool:
     """Reach the verdict of a case; what the starts found stays as it is.
 
     Args:
@@ -25,7 +24,7 @@ def judge(state: CaseState, mode: Mode, *, final: bool = False) -> bool:
         False if another look is needed first: then the case says which.
     """
     record = _record(state, mode)
-    comparison = compare_paired(record, state.starts, state.policy) if state.is_paired else mode.compare(state, record)
+    comparison = mode.compare(state, record)
     look = None if final or comparison is None else mode.look_again(state, comparison)
     if look is not None:
         state.look = look
@@ -37,14 +36,14 @@ def judge(state: CaseState, mode: Mode, *, final: bool = False) -> bool:
     return True
 
 
-def _record(state: CaseState, mode: Mode) -> Record:
+def _record(state: CaseState, mode: ByCase) -> Record:
     """Put a case's starts together; a case fails whose starts contradict one another."""
     try:
         record = mode.record(state)
     except DevperfError as error:
         state.fail(error.what, error.next_step)
-        record = mode.record(state)
-    return with_old_side(record, olds_of(state.starts)) if state.is_paired else record
+        return mode.record(state)
+    return record
 
 
 def _with_comparison(record: Record, comparison: Comparison) -> Record:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_devperf.case.plan import Order
 from pytest_devperf.session.case_state import CaseState
-from pytest_devperf.session.modes.mode import Mode, StartRequest
+from pytest_devperf.session.modes.mode import StartRequest
 
 if TYPE_CHECKING:
     from pytest_devperf.targets.protocol import Target
@@ -47,6 +47,14 @@ def groups(states: Sequence[CaseState], order: Order) -> Iterator[Sequence[CaseS
     yield from [states] if order == "interleaved" else [[state] for state in states]
 
 
+class Asked(Protocol):
+    """Whoever knows what a case needs next."""
+
+    def next_start(self, state: CaseState) -> StartRequest | None:
+        """Name the next process start that a case needs; None: it can be judged."""
+        ...
+
+
 class Schedule:
     """The process starts that cases need next, in order.
 
@@ -54,7 +62,7 @@ class Schedule:
     all that was measured of it.
     """
 
-    def __init__(self, mode: Mode, states: Iterable[CaseState]) -> None:
+    def __init__(self, mode: Asked, states: Iterable[CaseState]) -> None:
         self._mode = mode
         self._wanted: list[tuple[tuple[int, int, int], int, Member]] = []
         self.add(states)

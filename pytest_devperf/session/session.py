@@ -29,6 +29,7 @@ from pytest_devperf.session.kept.gate import broken_gates, missing_cases
 from pytest_devperf.session.kept.results import Results
 from pytest_devperf.session.launchers import Launchers
 from pytest_devperf.session.modes.mode import Mode
+from pytest_devperf.session.modes.paired_cases import ByCase, PairedCases
 from pytest_devperf.session.modes.starts import role_of
 from pytest_devperf.session.options.scope import Collected
 from pytest_devperf.session.options.settings import Settings, policy_of
@@ -76,6 +77,10 @@ class Session:
     @cached_property
     def _phones(self) -> ReadyPhones:
         return ReadyPhones(self.settings, self.plan, self.targets, self.launchers.cooler)
+
+    @cached_property
+    def _by_case(self) -> ByCase:
+        return ByCase(self.mode, PairedCases(self.settings))
 
     # -- the way of a session -----------------------------------------------------------------------
 
@@ -147,7 +152,7 @@ class Session:
         """Run the other starts of the pending cases, and judge them."""
         for group in groups(self.states.pending, self.plan.order):
             rested: set[int] = set()
-            schedule = Schedule(self.mode, group)
+            schedule = Schedule(self._by_case, group)
             while (batch := schedule.next_batch()) is not None:
                 states = [member.state for member in batch.members]
                 if not self.budget.has_time(states, self.targets.clock):
@@ -155,7 +160,7 @@ class Session:
                     continue
                 self.launchers.rest(batch, rested)
                 for found in self.launchers.run(batch):
-                    keep(found, self.reporter, starts=self.mode.starts(found.state), hint=self.hint)
+                    keep(found, self.reporter, starts=self._by_case.starts(found.state), hint=self.hint)
                     if not found.state.passed:
                         self._judge(found.state)  # at once: a failure may be what the user wants to stop at
                 self.budget.note(states, self.targets.clock)
@@ -217,7 +222,7 @@ class Session:
     def _judge_ready(self, states: Sequence[CaseState]) -> None:
         """Judge the cases that failed, measured nothing, or need no other start."""
         for state in states:
-            if state.pending and (not state.passed or not state.measured or self.mode.next_start(state) is None):
+            if state.pending and (not state.passed or not state.measured or self._by_case.next_start(state) is None):
                 self._judge(state)
 
     def _judge_late(self, states: Sequence[CaseState]) -> Sequence[CaseState]:
@@ -229,6 +234,6 @@ class Session:
 
     def _judge(self, state: CaseState, *, final: bool = False) -> None:
         """Reach a verdict and report it, unless the case needs another look first and there is time for it."""
-        if judge(state, self.mode, final=final):
+        if judge(state, self._by_case, final=final):
             state.concluded = True
             self.reporter.conclude(state)

@@ -115,13 +115,6 @@ def test_the_rest_after_both_rounds_of_a_pair_is_part_of_the_budget() -> None:
     assert old.iterations == 9
 
 
-def test_tools_that_take_too_long_get_fewer_rounds_in_all_but_those_of_one_start() -> None:
-    _, new, _, _ = take(Tool, old_ns=2e8, new_ns=2e8)
-    assert new.total_rounds == 15
-    _, slow, _, _ = take(Tool, old_ns=5e9, new_ns=5e9)
-    assert slow.total_rounds == 4
-
-
 def test_untimed_setups_are_part_of_the_budget() -> None:
     old, _, _, _ = take(Watched, old_ns=1e6, new_ns=1e6)
     # 60 s / 24 rounds for iterations of 2 ms beside setups of 0.2 s on either side.
@@ -168,7 +161,12 @@ def test_a_start_that_is_asked_for_fewer_rounds_skips_turns_and_goes_on() -> Non
 def test_a_clock_that_has_already_run_changes_nothing() -> None:
     _, early, _, _ = take(Tool, old_ns=2e8, new_ns=2e8)
     _, late, _, _ = take(Tool, old_ns=2e8, new_ns=2e8, from_ns=10**13)
-    assert early.total_rounds == late.total_rounds
+    assert early.rounds[0].samples_ns == late.rounds[0].samples_ns
+
+
+def test_a_round_that_gets_a_side_ready_is_no_longer_than_the_others() -> None:
+    old, _, _, _ = take(old_ns=2e9, new_ns=2e9, start_plan=replace(SHARE, ready=8))
+    assert [len(taken.samples_ns) for taken in old.rounds] == [5, 5, 5, 5]
 
 
 def test_later_starts_take_the_plan_as_it_is() -> None:

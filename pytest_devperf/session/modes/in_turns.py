@@ -7,21 +7,21 @@ of fresh interpreters that alternate round by round.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_devperf.compare.against import InTurnsSoFar, judge_in_turns
+from pytest_devperf.compare.against import InTurnsSoFar
 from pytest_devperf.compare.decision import next_in_turns
-from pytest_devperf.compare.in_turns import USUAL_PAIRS, looks_of
-from pytest_devperf.compare.pairs import READY, READY_PART, ROUNDS, ready_iterations
+from pytest_devperf.compare.in_turns import USUAL_PAIRS
+from pytest_devperf.compare.pairs import READY, READY_PART, ROUNDS
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.report.header import Planned, plan_words
-from pytest_devperf.session.assemble import measurements_of, record_of
+from pytest_devperf.session.assemble import record_of
 from pytest_devperf.session.case_state import CaseState, Look
 from pytest_devperf.session.modes.mode import StartRequest
+from pytest_devperf.session.modes.pairs import PairsSoFar, kept, most_pairs, plans_of_pair
 from pytest_devperf.session.modes.starts import SOLO_STARTS, counted, solo_request
 from pytest_devperf.session.old_environment import OldEnvironment
 from pytest_devperf.session.old_side import compare_sides, with_old_side
@@ -31,7 +31,6 @@ from pytest_devperf.session.starts.start import results_of
 
 if TYPE_CHECKING:
     from pytest_devperf.record.record import Comparison, Record
-    from pytest_devperf.session.starts.start import CaseStart
 
 ROUNDS_OF_PAIR = 2 * (ROUNDS + READY)
 """Rounds of both sides in a pair."""
@@ -48,11 +47,11 @@ class InTurns:
     def __init__(self, settings: Settings, old: OldEnvironment) -> None:
         self._settings = settings
         self._old = old
-        self._so_far: dict[int, InTurnsSoFar] = {}
+        self._so_far = PairsSoFar()
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:  # noqa: ARG002 - every metric is calibrated alike
         """Plan what start 1 does: calibrate, and fit the pairs into the budget."""
-        pairs = min(USUAL_PAIRS, self._most(state))
+        pairs = min(USUAL_PAIRS, most_pairs(state))
         return StartPlan(
             process=0,
             rounds=1,
@@ -65,21 +64,14 @@ class InTurns:
         """Count the pairs of process starts at most: as many as the budget has room for, by what start 1 took."""
         if state.out_of_time:
             return max(1, state.old.pairs)
-        most = self._most(state)
         pair_s = sum(_pair_s(each[0]) for each in results_of(state.starts[:1]).values()) if _runs_here(state) else 0.0
-        return min(most, max(1, int(state.case.plan.max_time // pair_s))) if pair_s > 0 else most
-
-    def _most(self, state: CaseState) -> int:
-        return state.case.plan.processes if "processes" in state.case.named else max(looks_of(state.policy.metrics))
+        return most_pairs(state, pair_s)
 
     def _look(self, state: CaseState) -> InTurnsSoFar | None:
-        """Judge the pairs so far, once for each number of them; None: there are none yet."""
-        known = self._so_far.get(state.index)
-        if state.old.pairs and (known is None or known.pairs != state.old.pairs):
-            new, old = (measurements_of(_kept(starts)) for starts in (state.starts[1:], state.old.starts))
-            known = judge_in_turns(new, old, state.policy, most=self.starts(state))
-            self._so_far[state.index] = known
-        return known
+        """Judge the pairs so far; None: there are none yet."""
+        if not state.old.pairs:
+            return None
+        return self._so_far.judge(state, state.starts[1:], state.old.starts, most=self.starts(state))
 
     def next_start(self, state: CaseState) -> StartRequest | None:
         """Ask for the pairs, then for starts of both sides that take load and memory."""
@@ -95,29 +87,13 @@ class InTurns:
                 what="pair",
                 process=pair + 1,
                 role="rounds",
-                start_plans=self._plans(state, pair + 1, more.rounds[0]),
+                start_plans=plans_of_pair(
+                    results_of(state.starts[:1]), process=pair + 1, rounds=more.rounds[0], pairs=pairs
+                ),
                 paired=True,
             )
         solos, solo = SOLO_STARTS if state.starts[0].solo else 0, counted(state.starts, solo=True)
         return replace(solo_request(SOLOS, solo, solos, pairs + 1 + solo), paired=True) if solo < solos else None
-
-    def _plans(self, state: CaseState, process: int, rounds: int) -> dict[str, StartPlan]:
-        """Plan what each side of a pair does."""
-        first = results_of(state.starts[:1])
-        return {
-            metric: StartPlan(
-                process=process,
-                rounds=rounds + READY,
-                total_rounds=start_results[0].total_rounds,
-                processes=self.starts(state),
-                iterations=start_results[0].iterations,
-                inner_loops=start_results[0].inner_loops,
-                fixed=True,
-                ready=ready_iterations(start_results[0].iterations),
-            )
-            for metric, start_results in first.items()
-            if start_results[0].stop != "too-slow"
-        }
 
     def record(self, state: CaseState) -> Record:
         """Put the starts of the new code together, and lay the old beside them.
@@ -126,7 +102,7 @@ class InTurns:
         """
         starts, olds = state.starts, state.old.starts
         if state.passed and state.old.pairs:
-            starts, olds = _kept(starts[1:]), _kept(olds)
+            starts, olds = kept(starts[1:]), kept(olds)
         pairs = state.old.pairs or self.starts(state)
         record = record_of(state, starts, processes=pairs, busy_cpu_percent=self._settings.busy_cpu_percent)
         return with_old_side(record, olds)
@@ -140,7 +116,7 @@ class InTurns:
             reason = f"{state.target.device.name} cannot run Python from another environment: use devperf.paired there"
         note = f"old code in turns: {self._old.found.words}"
         most = self.starts(state)
-        return compare_sides(record, _kept(state.old.starts), state.policy, reason=reason, note=note, most=most)
+        return compare_sides(record, kept(state.old.starts), state.policy, reason=reason, note=note, most=most)
 
     def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:  # noqa: ARG002 - none looks again
         """Let the verdict stand."""
@@ -149,7 +125,7 @@ class InTurns:
     def describe_plan(self, states: Sequence[CaseState]) -> str:
         """Describe how much of the cases is measured."""
         planned = [
-            Planned(starts=self._most(state), rounds=ROUNDS, iterations=state.case.plan.iterations) for state in states
+            Planned(starts=most_pairs(state), rounds=ROUNDS, iterations=state.case.plan.iterations) for state in states
         ]
         return plan_words(planned, on="on each side of at most {starts} of process starts", starts="pair")
 
@@ -159,8 +135,8 @@ class InTurns:
 
 
 def _runs_here(state: CaseState) -> bool:
-    """Return whether its Python runs on this machine, and it takes no turns by itself (`devperf.paired`)."""
-    return not state.is_paired and state.target is not None and is_this_machine(state.target)
+    """Return whether its Python runs on this machine."""
+    return state.target is not None and is_this_machine(state.target)
 
 
 def _pair_s(first: StartResult) -> float:
@@ -170,27 +146,3 @@ def _pair_s(first: StartResult) -> float:
     taken = first.rounds[0]
     round_ns = taken.wall_ns or sum(taken.samples_ns) * first.inner_loops
     return 2 * (ROUNDS + 1 / READY_PART) * round_ns / NS_PER_S
-
-
-def _kept(starts: Sequence[CaseStart]) -> list[CaseStart]:
-    """Leave out the rounds in which a side got ready. What is left was planned: more was never promised."""
-    totals: Counter[str] = Counter()
-    for start in starts:
-        totals.update({each.metric.name: len(each.start_result.rounds[READY:]) for each in start.timed})
-    return [_kept_start(start, totals) for start in starts]
-
-
-def _kept_start(start: CaseStart, totals: Mapping[str, int]) -> CaseStart:
-    timed = [
-        replace(
-            each,
-            start_result=replace(
-                each.start_result,
-                rounds=each.start_result.rounds[READY:],
-                total_rounds=totals[each.metric.name],
-                stop="done",
-            ),
-        )
-        for each in start.timed
-    ]
-    return replace(start, timed=timed)

@@ -124,5 +124,5 @@ class Repetitions:
         return {
             state.case.id: noise([self._record(state, number) for number in range(self._count)], state.policy)
             for state in states
-            if state.measured and state.record is not None and state.record.outcome == "passed"
+            if state.measured and not state.is_paired and state.record is not None and state.record.outcome == "passed"
         }

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from pytest_devperf.case.plan import rounds_of_start
 from pytest_devperf.compare.bound import early_bound_ns, pace_of
-from pytest_devperf.compare.paired import PAIRS
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.measure.undisturbed import earlier_of
 from pytest_devperf.metric import LATENCY, TOLD_ONLY
@@ -40,8 +39,6 @@ def starts_of(state: CaseState) -> int:
     """Count the process starts that take rounds."""
     if state.app is not None and state.app.app.no_launch:
         return 1  # an app that is started by hand is started once, for all rounds
-    if state.is_paired and "processes" not in state.case.named:
-        return PAIRS  # what is measured in turns asks for more of them
     return state.case.plan.processes
 
 

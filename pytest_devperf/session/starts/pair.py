@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_devperf.case.workload import Command, Model, Workload
-from pytest_devperf.compare.paired import PAIRS, ROUNDS_EACH, turns
+from pytest_devperf.compare.in_turns import USUAL_PAIRS
+from pytest_devperf.compare.pairs import READY, ROUNDS, ready_iterations, turns_and_ready
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.measure.turns import Sides, run_turns
 from pytest_devperf.metric import EXECUTE, LATENCY, time_metric
@@ -74,9 +75,14 @@ def _take_turns(bench: Bench, target: Target, pair: PairProbe) -> Any:  # noqa: 
         return None
     start_plan, process = bench.orders.start_plan(pair.name), bench.orders.process
     if start_plan.process == 0:
-        total = PAIRS * ROUNDS_EACH
         start_plan = replace(
-            start_plan, rounds=ROUNDS_EACH, total_rounds=total, processes=PAIRS, fixed=False, inner_loops=None
+            start_plan,
+            rounds=READY + ROUNDS,
+            total_rounds=USUAL_PAIRS * (READY + ROUNDS),
+            processes=USUAL_PAIRS,
+            fixed=False,
+            inner_loops=None,
+            ready=ready_iterations(start_plan.iterations),
         )
     with target.start(pair.old, process) as before, target.start(pair.new, process) as after:
         bench.notes.add_software(after)
@@ -85,7 +91,7 @@ def _take_turns(bench: Bench, target: Target, pair: PairProbe) -> Any:  # noqa: 
             start_plan,
             bench.case.plan,
             bench.tools.clock,
-            order=turns(start_plan.process),
+            order=turns_and_ready(start_plan.process, start_plan.rounds - READY),
             around=bench.around_rounds(),
         )
         outputs = outputs_of(after)
