@@ -186,7 +186,7 @@ def peer_case(record: Record, *, with_data: bool) -> dict[str, object]:
 def timed(what: str, work: Callable[[], T]) -> tuple[float, T]:
     """Run a function, print how long it took, and return its CPU seconds, including those of child processes.
 
-    CPU time is what the ratios are made of: wall time on a busy machine tells of the others.
+    The ratios use CPU time: on a busy machine, wall time includes other programs.
     """
     started, used = time.perf_counter(), _cpu_s()
     result = work()

@@ -1,7 +1,7 @@
 """Compare the overhead of one measured call: this project, timeit and pytest-benchmark.
 
 Run it with `python benchmarks/overhead.py`. It prints ns per call and the ratio to timeit, the best of several
-repetitions of each, interleaved so that all meet the same machine. It asserts nothing: times are the machine's.
+interleaved repetitions of each. It asserts nothing: times depend on the machine.
 """
 
 from __future__ import annotations

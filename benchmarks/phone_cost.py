@@ -2,7 +2,7 @@
 
 Run it with `python benchmarks/phone_cost.py` (a simulated phone behind the genuine adb) or with a serial number
 as its argument (an attached phone that is set up). It prints ms per round, medians of interleaved repetitions, and
-asserts nothing: times are the machine's.
+asserts nothing: times depend on the machine.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _model_rows(target: AndroidTarget, by_hand: list[str], folder: Path) -> dict
         )
         for _ in range(REPETITIONS):
             began = time.perf_counter()
-            said = subprocess.run([*by_hand, script], capture_output=True, text=True, check=True).stdout
-            burst_ms = json.loads(said.splitlines()[-1])["wall_ns"] / 1e6
+            answer = subprocess.run([*by_hand, script], capture_output=True, text=True, check=True).stdout
+            burst_ms = json.loads(answer.splitlines()[-1])["wall_ns"] / 1e6
             rows["model, by hand (one adb shell per round)"].append((time.perf_counter() - began) * 1e3 - burst_ms)
             rows["model, run alone"].append(_own_ms(runner, anchors=0, sensors=False))
             rows["model, with anchors"].append(_own_ms(runner, anchors=3, sensors=False))

@@ -2,10 +2,10 @@
 
     python benchmarks/report_speed.py [--cases 500] [--runs 3] [--opens 5]
 
-Times the writing of both formats in this process. If Debian's chromium and chromedriver are there, the page is opened
-from disk in a fresh tab each time: until its list can be used (its scripts have run) and until the first chart is
-drawn, by the page's own clock, in all as the driver sees it, and the CPU time of the page's main thread, which other
-programs disturb least.
+Times the writing of both formats in this process. If Debian's chromium and chromedriver are installed, it also opens
+the page from disk, in a fresh tab each time. It measures the time until the list can be used (its scripts have run) and
+until the first chart is drawn, on the page's own clock; the whole time for the driver; and the CPU time of the page's
+main thread, which other programs disturb least.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/startup.py [--pairs N]
 
-Each variant is a pytest that loads no plugin but the one named. They alternate in one run; the difference
-to the bare one is taken pair by pair. CPU time is what the process itself used, so that another program on
-the machine moves it less than the wall time.
+Each variant is a pytest that loads only the named plugin. They alternate in one run; the difference to the bare one is
+taken pair by pair. CPU time is that of the process itself, so another program on the machine affects it less than the
+wall time.
 """
 
 from __future__ import annotations

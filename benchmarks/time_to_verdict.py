@@ -1,9 +1,9 @@
 """Measure how long the verdict of unchanged code takes: this plugin, pytest-benchmark and pyperf.
 
-Run it with `python -m benchmarks.time_to_verdict`. A suite of 16 cases, from about 50 us to 20 ms a call, is
-saved once by each tool and compared unchanged, the tools in turns, so that all meet the same machine. Printed
-are wall times, their ratio to this plugin's, and what was timed per case. It asserts nothing: times are the
-machine's.
+Run it with `python -m benchmarks.time_to_verdict`. Each tool saves a suite of 16 cases, from about 50 us to 20 ms per
+call, once and compares it unchanged; the tools take turns, so that all run under the same conditions. It prints wall
+times, their ratio to this plugin's, and the timed values per case. It asserts nothing: times depend on the
+machine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The errors that users see.
 
-A message says in one line what happened, to which file, option, case or device, and what to do next.
+A message is one line: what happened, to which file, option, case or device, and the next step.
 The classes differ in who has to act, and so in how the plugin and the command exit.
 """
 
@@ -19,7 +19,7 @@ class DevperfError(Exception):
 
     Args:
         what: One sentence that names the file, option, case or device.
-        next_step: What the user does about it; empty if `what` already says it.
+        next_step: The next step for the user; empty if `what` includes it.
     """
 
     def __init__(self, what: str, next_step: str = "") -> None:

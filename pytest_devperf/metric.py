@@ -28,7 +28,7 @@ LEAKED_MEMORY = "leaked_memory"
 
 ENERGY = "energy"
 
-TOLD_ONLY = frozenset({FIRST_LOAD, LEAKED_MEMORY, ENERGY})
+INFORMATIONAL = frozenset({FIRST_LOAD, LEAKED_MEMORY, ENERGY})
 """Metrics that are reported but not compared: cold caches, the sign of a leak and a battery's counter are too noisy."""
 
 NS_PER_US = 1_000

@@ -68,7 +68,7 @@ def parse_json_at(text: str, start: int) -> tuple[Any, int]:
     """Parse the JSON value that begins at an index, and return it with the index after it.
 
     Raises:
-        json.JSONDecodeError: There is no whole value; `pos` is where it breaks off.
+        json.JSONDecodeError: The value is incomplete; `pos` is its end.
         ValueError: It is nested more deeply than Python can read.
     """
     try:

@@ -176,7 +176,7 @@ SLOTS = (
     TensorSpec(name="a", dtype="float32", shape=(1, 3)),
     TensorSpec(name="b", dtype="int8", shape=(8,)),
 )
-"""What a tool says of its outputs."""
+"""A tool's description of its outputs."""
 
 
 def _output(data: bytes) -> object:
@@ -261,7 +261,7 @@ def _link_packets(data: bytes) -> object:
 
 
 class _Client(adbutils.AdbClient):  # type: ignore[misc] # adbutils has no types
-    """An adb server that answers what it is told to."""
+    """An adb server with given answers."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__()
@@ -374,15 +374,15 @@ def _handover(data: bytes) -> object:
 
 
 class _Receiver:
-    """Who the collector's requests are for."""
+    """The receiver of the requests."""
 
     token = "token"
 
     def __init__(self) -> None:
         self.refusals: list[str] = []
 
-    def tell_task(self) -> Task:
-        """Tell anything."""
+    def task(self) -> Task:
+        """Return any task."""
         return Task(run="r1", rounds=1, iterations=1, warmup=0)
 
     def begin(self, begun: Begun) -> bool:
@@ -403,7 +403,7 @@ class _Phone:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self.said = BytesIO()
+        self.answer = BytesIO()
 
     def makefile(self, mode: str, *_: object) -> BytesIO:
         """Give what the app sent."""
@@ -412,7 +412,7 @@ class _Phone:
 
     def sendall(self, data: bytes) -> None:
         """Take the answer."""
-        self.said.write(data)
+        self.answer.write(data)
 
     def settimeout(self, seconds: float) -> None:
         """Wait for nothing."""

@@ -1,7 +1,7 @@
 """The kinds of virtual devices on which verdicts are tested.
 
-Each is a sum of influences whose size is what is commonly seen on such machines; nothing here was
-fitted to make a rule look better. `machine` turns a kind into a machine with a clock.
+Each is a sum of influences of a typical size for such machines; nothing here was fitted to make a rule look better.
+`machine` turns a kind into a machine with a clock.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         name="day to day",
-        words="every session has a level of its own, 3 % standard deviation",
+        words="every session has a separate level, 3 % standard deviation",
         influences=(Drift(spread=0.03),),
     ),
     Kind(

@@ -1,8 +1,8 @@
 """Influences that slow a machine down: one class per kind of disturbance, all pure arithmetic.
 
-An influence holds a state that moves with virtual time. Its `factor` multiplies the time of everything
-that runs on the machine, the anchor kernel too; 1.0 is the undisturbed machine. State lives on between
-process starts and sessions, so heat that one case leaves behind is felt by the next one.
+An influence has a state that changes with virtual time. Its `factor` multiplies the time of everything that runs on the
+machine, the anchor kernel too; 1.0 is the undisturbed machine. The state persists between process starts and sessions,
+so the heat of one case affects the next one.
 
 The parameters of the influences are in `devices`, which combines them to devices.
 """

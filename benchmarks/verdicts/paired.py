@@ -1,7 +1,7 @@
 """Old and new code in turns on a virtual device, as `--devperf-against` does it with two interpreters.
 
-Start 1 of the new code calibrates. Then come pairs of process starts: both sides are up on one machine, each
-with a layout of its own, and take their rounds in turns while the machine's state moves on under both.
+Start 1 of the new code calibrates. Pairs of process starts follow: both sides are loaded on one machine, each with a
+separate layout, and run their rounds in turns while the machine's state changes for both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pytest_devperf.metric import BYTES_PER_MIB
 from pytest_devperf.record.record import Comparison
 
 SOLO_STARTS = 3
-"""Starts of each side that take load and memory, as in the plugin."""
+"""Starts of each side that measure load and memory, as in the plugin."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,16 +35,16 @@ class Two:
     old: Pending
     new: Pending
     first: StartResult | None = None
-    """What start 1 learnt: iterations, inner loops, and how many rounds there is time for."""
+    """The results of start 1: iterations, inner loops, and the number of rounds in the budget."""
     spare: int = 0
-    """Iterations that were run and not kept."""
+    """Unrecorded iterations."""
     so_far: InTurnsSoFar | None = None
-    """What its pairs have come to."""
+    """The results of its pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where both sides run: one machine, two versions of the code."""
+    """The machine of both sides, with two versions of the code."""
 
     on: Bench
     old: VirtualTarget
@@ -76,7 +76,7 @@ def measure_pairs(on: Bench, slower: Mapping[str, float]) -> tuple[Places, list[
 
 
 def _take(at: Places, wanting: Sequence[tuple[Two, MoreStarts]]) -> None:
-    """Take the pairs that are asked for, the cases alternating."""
+    """Take the requested pairs, alternating the cases."""
     for nth in range(max(len(asked.rounds) for _, asked in wanting)):
         for two, asked in wanting:
             if nth < len(asked.rounds):
@@ -120,7 +120,7 @@ def _calibrate(at: Places, two: Two) -> None:
 
 
 def _pair(at: Places, two: Two, rounds: int) -> None:
-    """Start both sides and let them take turns; the first round of each gets it ready."""
+    """Start both sides and run them in turns; the first round of each only prepares it."""
     assert two.first is not None
     pair = len(two.old.start_results)
     workload = Command(argv=(two.new.case.id,))
@@ -144,7 +144,7 @@ def _pair(at: Places, two: Two, rounds: int) -> None:
 
 
 def _solo(at: Places, two: Two, *, old_first: bool) -> None:
-    """Take load and memory of both sides, each in a process of its own."""
+    """Measure load and memory of both sides, each in a separate process."""
     sides = [(at.old, two.old), (at.new, two.new)]
     for target, side in sides if old_first else reversed(sides):
         with target.start(Command(argv=(side.case.id,)), 0) as runner:
@@ -154,7 +154,7 @@ def _solo(at: Places, two: Two, *, old_first: bool) -> None:
 
 
 def _compared(at: Places, two: Two) -> Comparison:
-    """Judge every metric: rounds by their pairs, values of process starts as ever, without a second look."""
+    """Judge every metric: rounds by their pairs, values of process starts as usual, without a second look."""
     changes = _judged(at, two, Policy(metrics=len(at.on.cases))).changes
     return Comparison(verdict=worst([change.verdict for change in changes]), changes=changes)
 

@@ -1,8 +1,8 @@
 """The rules by which the peers call a benchmark slower, as formulas on the same samples.
 
-Every rule gets two arrays (rounds, iterations) of nanoseconds, baseline and candidate, and answers
-whether it would report a regression. Where a peer only prints a number and leaves the threshold to the
-user, the threshold that its documentation shows is used.
+Every rule receives two arrays (rounds, iterations) of nanoseconds, baseline and candidate, and returns whether it would
+report a regression. If a peer only prints a number and leaves the threshold to the user, the rule uses the threshold in
+its documentation.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def pyperf_t_test(base: Samples, now: Samples) -> bool:
 
 @functools.cache
 def _resamples(size: int) -> npt.NDArray[np.int64]:
-    """Draw which samples each resample takes: (RESAMPLES, size), the same for every verdict."""
+    """Draw the samples of each resample: (RESAMPLES, size), the same for every verdict."""
     return np.random.default_rng(size).integers(0, size, (RESAMPLES, size))
 
 

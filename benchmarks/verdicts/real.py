@@ -1,9 +1,9 @@
 """Real code on the machine at hand: `python -m benchmarks.verdicts.real`.
 
-A tiny suite is written into a temporary folder, measured through real runs of pytest, and measured again
-unchanged (A/A) and with 5 %, 10 % and 25 % more work (A/B). The same functions go through pytest-benchmark and
-pyperf, in turns, so that all of them meet the same weather. The order of the variants turns with every
-repetition. Nothing is kept; ratios and rates are printed.
+A small suite is written to a temporary folder, measured in real runs of pytest, and measured again unchanged (A/A) and
+with 5 %, 10 % and 25 % more work (A/B). pytest-benchmark and pyperf measure the same functions in turns with it, so
+that all run under the same conditions. The order of the variants rotates with every repetition. Nothing is saved;
+ratios and rates are printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from statistics import median
 from benchmarks.verdicts.table import laid_out
 
 WORK = '''
-"""Five kinds of work; DEVPERF_REAL_EXTRA says by which fraction each does more of it."""
+"""Five kinds of work; DEVPERF_REAL_EXTRA is the fraction by which each does more of it."""
 import hashlib, json, os
 UNITS = 200
 REPEAT = round(UNITS * (1 + float(os.environ.get("DEVPERF_REAL_EXTRA", "0"))))
@@ -59,14 +59,14 @@ NAMES = ("arithmetic", "sorting", "dumping", "hashing", "building")
 EXTRAS = (0.0, 0.05, 0.10, 0.25)
 CHECKED = ("min", "median", "mean")
 BEYOND = 1.05
-"""What `--benchmark-compare-fail=FIELD:5%` allows."""
+"""The change allowed by `--benchmark-compare-fail=FIELD:5%`."""
 
 RUN_LIMIT_S = 600.0
 
 
 @dataclass(slots=True)
 class Seen:
-    """What one tool said of one variant."""
+    """The results of one tool for one variant."""
 
     ratios: list[float] = field(default_factory=list)
     failed: int = 0
@@ -76,7 +76,7 @@ class Seen:
 
 
 Results = dict[tuple[str, float], Seen]
-"""(tool, extra work) -> what was seen."""
+"""(tool, extra work) -> results."""
 
 
 def write_suite(folder: Path) -> None:
@@ -89,7 +89,7 @@ def write_suite(folder: Path) -> None:
 
 
 def call(argv: Sequence[str], folder: Path, extra: float) -> tuple[str, float]:
-    """Run a command in the suite's folder; give its output and how long it took."""
+    """Run a command in the suite's folder; return its output and its duration."""
     environment = {**os.environ, "DEVPERF_REAL_EXTRA": str(extra), "PYTHONPATH": str(folder)}
     began = time.monotonic()
     done = subprocess.run(
@@ -101,7 +101,7 @@ def call(argv: Sequence[str], folder: Path, extra: float) -> tuple[str, float]:
 
 
 def pytest_call(folder: Path, extra: float, *arguments: str) -> float:
-    """Run pytest on the suite, without plugins that have no part in it."""
+    """Run pytest on the suite, without plugins that are not part of the comparison."""
     base = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio"]
     return call([*base, *arguments], folder, extra)[1]
 
@@ -124,7 +124,7 @@ def devperf_session(folder: Path, extras: Sequence[float], results: Results, lab
 
 
 def benchmark_run(folder: Path, extra: float) -> tuple[dict[str, dict[str, float]], float]:
-    """Run pytest-benchmark as it comes; give its statistics by test."""
+    """Run pytest-benchmark with its defaults; return its statistics by test."""
     file = folder / "benchmark.json"
     own = ["-p", "no:devperf", "test_benchmark.py", f"--benchmark-json={file}"]
     took_s = pytest_call(folder, extra, *own)
@@ -163,15 +163,15 @@ def pyperf_session(folder: Path, extras: Sequence[float], results: Results) -> N
             now = folder / "pyperf-now.json"
             seen = results.setdefault(("pyperf compare_to", extra), Seen())
             seen.took_s.append(len(NAMES) * pyperf_run(folder, extra, name, now))
-            said, _ = call([sys.executable, "-m", "pyperf", "compare_to", str(base), str(now)], folder, extra)
-            seen.failed += "slower" in said.lower()
+            answer, _ = call([sys.executable, "-m", "pyperf", "compare_to", str(base), str(now)], folder, extra)
+            seen.failed += "slower" in answer.lower()
             means = [pyperf.BenchmarkSuite.load(str(file)).get_benchmarks()[0].mean() for file in (now, base)]
             seen.ratios.append(means[0] / means[1])
 
 
 @contextmanager
 def hogs(count: int) -> Iterator[None]:
-    """Keep programs running that do nothing but work; they end with the block."""
+    """Keep busy programs running until the block ends."""
     running = [subprocess.Popen([sys.executable, "-c", "while True: sum(range(10000))"]) for _ in range(count)]
     try:
         yield
@@ -183,7 +183,7 @@ def hogs(count: int) -> Iterator[None]:
 
 
 def repeat(tools: Sequence[str], repetitions: int) -> Results:
-    """Let the tools take turns, each with its variants in an order that turns."""
+    """Run the tools in turns, each with its variants in a rotating order."""
     results: Results = {}
     with tempfile.TemporaryDirectory(prefix="devperf-real-") as name:
         folder = Path(name)
@@ -201,7 +201,7 @@ def repeat(tools: Sequence[str], repetitions: int) -> Results:
 
 
 def rows_of(results: Results, weather: str) -> list[list[str]]:
-    """Lay the results out, a row per tool and variant."""
+    """Format the results, a row per tool and variant."""
     rows = []
     for (tool, extra), seen in sorted(results.items()):
         cases = len(seen.ratios) + seen.unjudged

@@ -1,4 +1,4 @@
-"""Record what this machine does to unchanged code: `python -m benchmarks.verdicts.recording FILE.npz`.
+"""Record how this machine disturbs unchanged code: `python -m benchmarks.verdicts.recording FILE.npz`.
 
 One recording is three sessions of a dozen small functions: a run that is saved, a run that is compared, and old and
 new code in turns, each with more process starts than the rule ever asks for. It takes some minutes.
@@ -36,10 +36,10 @@ from pytest_devperf.targets.host.call import CallRunner
 
 ITERATIONS = 30
 READY = 10
-"""Iterations that a side of a pair takes before its turns, a third of a round, as in the plugin."""
+"""Iterations that a side of a pair runs before its turns, a third of a round, as in the plugin."""
 
 PAUSE_S = 10.0
-"""Between two sessions, as before a confirmation."""
+"""Pause between two sessions, as before a confirmation."""
 
 NUMBERS = [(7919 * index) % 1009 for index in range(300)]
 TREE = {str(index): [index, str(index), {"a": index / 7, "b": [1, 2, 3]}] for index in range(40)}
@@ -67,7 +67,7 @@ WORK: Mapping[str, Callable[[], Any]] = {
 
 
 class Worker:
-    """An interpreter of its own: one process start."""
+    """A separate interpreter: one process start."""
 
     def __init__(self) -> None:
         argv = [sys.executable, "-m", "benchmarks.verdicts.recording", "--worker"]
@@ -87,7 +87,7 @@ class Worker:
 
 
 def serve() -> None:
-    """Measure what is asked for on standard input, until it ends."""
+    """Measure the requests on standard input, until it ends."""
     runners: dict[str, tuple[CallRunner, int]] = {}
     for line in sys.stdin:
         asked = json.loads(line)
@@ -120,7 +120,7 @@ class Recorder:
         self._tick_ns = 0.0
 
     def starts(self, kind: str, count: int, rounds_of: Callable[[int], int]) -> None:
-        """Record process starts, the cases of each in another order."""
+        """Record process starts, each with the cases in another order."""
         for number in range(count):
             worker = Worker()
             for case in self._order():
@@ -128,7 +128,7 @@ class Recorder:
             worker.close()
 
     def pairs(self, count: int) -> None:
-        """Record pairs of process starts that take turns."""
+        """Record pairs of process starts that run in turns."""
         for number in range(count):
             sides = {"A": Worker(), "B": Worker()}
             order = turns(number)
@@ -145,8 +145,8 @@ class Recorder:
 
     def save(self, path: Path) -> None:
         """Write the recording."""
-        told = json.dumps({"inner": self._inner_loops, "tick": self._tick_ns})
-        np.savez_compressed(path, meta=np.array([told]), **self.arrays)
+        shown = json.dumps({"inner": self._inner_loops, "tick": self._tick_ns})
+        np.savez_compressed(path, meta=np.array([shown]), **self.arrays)
 
     def _order(self) -> list[str]:
         order = list(WORK)

@@ -1,8 +1,8 @@
 """Replay recorded sessions of a real machine: `python -m benchmarks.verdicts.replay FOLDER`.
 
-A recording (`benchmarks.verdicts.recording`) holds more process starts of unchanged code than any comparison takes, so
-that whatever the rule asks for next is at hand: what a session did is laid beside every other as a saved run, unchanged
-and slowed by multiplying its times. The truth is known, and the noise is a real machine's.
+A recording (`benchmarks.verdicts.recording`) contains more process starts of unchanged code than any comparison needs,
+so that every request of the rule can be met. Each session is compared with every other one as its saved run, unchanged
+and slowed down by multiplying its times. The truth is known, and the noise is a real machine's.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pytest_devperf.record.record import DeviceRecord, Measurement, Record, Work
 from pytest_devperf.sensor.context import RunContext
 
 SLOWER = (0.0, 0.03, 0.05, 0.10, 0.25)
-"""How much slower the code is made, as fractions."""
+"""Slowdowns of the code, as fractions."""
 
 DEVICE = DeviceRecord(fingerprint="recorded", kind="host")
 
@@ -51,17 +51,17 @@ class Recording:
     def __init__(self, path: Path) -> None:
         self.name = path.stem
         self._arrays: Mapping[str, Any] = dict(np.load(path))
-        told = json.loads(str(self._arrays["meta"][0]))
-        self.inner_loops: Mapping[str, int] = told["inner"]
-        self.tick_ns: float = told["tick"]
+        shown = json.loads(str(self._arrays["meta"][0]))
+        self.inner_loops: Mapping[str, int] = shown["inner"]
+        self.tick_ns: float = shown["tick"]
 
     @cached_property
     def cases(self) -> tuple[str, ...]:
-        """Names of what was measured."""
+        """Names of the measured cases."""
         return tuple(self.inner_loops)
 
     def start(self, kind: str, number: int, case: str, slower: float = 0.0) -> tuple[Round, ...] | None:
-        """Give the rounds of one process start, made slower by a fraction; None after the last."""
+        """Return the rounds of one process start, slowed down by a fraction; None after the last."""
         key = f"{kind}/{number}/{case}"
         if f"{key}/s" not in self._arrays:
             return None
@@ -79,7 +79,7 @@ class Recording:
         )
 
     def start_result(self, rounds: Sequence[Round], case: str, stop: str = "done") -> StartResult:
-        """Wrap rounds as a process start gives them."""
+        """Wrap rounds in the result of a process start."""
         return StartResult(
             rounds=tuple(rounds),
             iterations=len(rounds[0].samples_ns),
@@ -92,7 +92,7 @@ class Recording:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of all replays."""
+    """The results of all replays."""
 
     cases: Counter[float] = field(default_factory=Counter)
     failed: Counter[float] = field(default_factory=Counter)
@@ -114,7 +114,7 @@ class Tally:
                 self.alarms.append(words)
 
     def row(self, words: str) -> list[str]:
-        """Lay it out."""
+        """Format a row."""
         count = max(1, self.cases[0.0])
         shares = [f"{100 * self.failed[slower] / max(1, self.cases[slower]):.1f} %" for slower in SLOWER]
         unjudged = f"{100 * self.unjudged[0.0] / count:.1f} %"
@@ -167,14 +167,14 @@ class Comparing:
 
     @property
     def record(self) -> Record | None:
-        """What was measured so far."""
+        """The measurements so far."""
         if not self.first:
             return None
         metric = time_measurement(time_metric(LATENCY), self.first, main=True)
         return record_of(with_confirmation(metric, self.again) if self.again else metric, FIRST_STARTS)
 
     def verdict(self) -> str:
-        """Take the starts that are asked for, until none is, or none is left."""
+        """Take the requested starts, until there are no more requests or no more starts."""
         plan = Plan(processes=FIRST_STARTS)
         while isinstance(decision := next_of_comparison(self.record, self.baseline, self.policy, plan), MoreStarts):
             look = self.first if decision.role == "first" else self.again
@@ -255,7 +255,7 @@ def _turns(
 
 
 def rows(recordings: Sequence[Recording]) -> Iterator[list[str]]:
-    """Replay all ways, and lay the results out."""
+    """Replay in all ways, and format the results."""
     policy = Policy(metrics=METRICS)
     yield compare_all(recordings, policy).row("one saved run")
     yield compare_all(recordings, replace(policy, iqr="within")).row("the same, --devperf-iqr=within")

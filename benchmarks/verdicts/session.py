@@ -1,7 +1,7 @@
-"""A session on a virtual device, from the first process start to the verdict, through the plugin's own words.
+"""A session on a virtual device, from the first process start to the verdict, with the plugin's own functions.
 
-What the plugin's passes do with a real device is done here with one made of arithmetic: starts of all pending cases are
-interleaved, `run_start` takes the rounds, a baseline gives pace and bound, `compare_so_far` says what to measure next.
+The steps are those of the plugin with a real device, on one made of arithmetic: starts of all pending cases are
+interleaved, `run_start` takes the rounds, a baseline sets pace and bound, `compare_so_far` returns the next step.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from pytest_devperf.record.record import Comparison, DeviceRecord, Measurement, 
 from pytest_devperf.sensor.context import RunContext
 
 CASES = 16
-"""Cases of a suite: a table tells how often a whole run of them is wrong."""
+"""Cases of a suite: a table shows how often a whole run of them is wrong."""
 
 FASTEST_NS, SLOWEST_NS = 50e3, 20e6
-"""A suite holds calls from 50 us to 20 ms, evenly spread over the orders of magnitude between."""
+"""A suite contains calls from 50 us to 20 ms, evenly spread over the orders of magnitude between."""
 
 LOADS_EVERY = 4
 """Every fourth case is a model: it has a load and a peak of memory besides."""
@@ -43,18 +43,18 @@ LOADS_EVERY = 4
 METRICS_OF_A_LOAD = 2
 
 COOLDOWN_S = 10.0
-"""What a host waits before suspects are measured again."""
+"""Wait of a host before suspects are measured again."""
 
 AWAY_S = 12 * 3600.0
 """Time between two sessions."""
 
 FIRST_TO_SETTLE = 2
-"""Process starts after which it is asked whether the machine explains a suspect: anchors of one say little."""
+"""Process starts after which the machine may explain a suspect: the anchors of one start are not enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What is tried: the plugin's policy, and switches of the way there."""
+    """The rules under test: the plugin's policy, and switches for its steps."""
 
     policy: Policy = field(default_factory=Policy)
     early_pass: bool = True
@@ -68,7 +68,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one case in a comparison."""
+    """The result of one case in a comparison."""
 
     case_id: str
     slower: float
@@ -108,7 +108,7 @@ class Pending:
 
     @property
     def passed_early(self) -> bool:
-        """Whether the look that is under way has ended because enough is known."""
+        """Whether the current look has ended because enough is known."""
         look = self.again or self.start_results
         return bool(look) and look[-1].stop == "early-pass"
 
@@ -123,7 +123,7 @@ class Bench:
     saved: int = 0
 
     def fork(self) -> Bench:
-        """Copy it: both copies meet the same future."""
+        """Copy it: both copies have the same future."""
         return Bench(machine=self.machine.fork(), cases=self.cases, plan=self.plan, saved=self.saved)
 
     @property
@@ -174,7 +174,7 @@ class Session:
         return replace(self.rules.policy, metrics=self.on.metrics)
 
     def passes(self, pending: Sequence[Pending], starts: int, start_plan: Callable[[Pending, int], StartPlan]) -> None:
-        """Start every case once per pass; a case that passed early brings up its load alone.
+        """Start every case once per pass; a case that passed early only loads its workload.
 
         Args:
             pending: The cases.
@@ -214,13 +214,13 @@ class Session:
         return compare_so_far(self.record(one), self.baselines[one.case.id], self.policy)
 
     def record(self, one: Pending) -> Record:
-        """Put what the starts gave into a record, as the plugin does."""
+        """Combine the starts to a record, as the plugin does."""
         starts = self.rules.first_starts if self.baselines else len(one.start_results)
         record = record_of(one, self.target, self.on.plan, starts)
         return _with_second_look(record, one, starts) if one.again else record
 
     def saving_share(self, one: Pending, process: int) -> StartPlan:
-        """Say what a start of a run that is saved is asked for: by start 1, or by the plan."""
+        """Return the plan of a start of a saved run: from start 1, or from the plan."""
         first = one.start_results[0] if one.start_results else None
         total = first.total_rounds if first else self.on.plan.rounds
         starts = self.rules.saved_starts
@@ -236,13 +236,13 @@ class Session:
         )
 
     def first_plan(self, one: Pending, process: int) -> StartPlan:
-        """Say what a start of the first look is asked for."""
+        """Return the plan of a start of the first look."""
         starts = self.rules.first_starts
         rounds = rounds_of_first_look(self.on.plan.rounds, starts, process)
         return self._start_plan(one, process, rounds=rounds, look=one.start_results, confirming=False)
 
     def further_share(self, one: Pending, process: int, rounds: int) -> StartPlan:
-        """Say what a start of a later look is asked for."""
+        """Return the plan of a start of a later look."""
         number = self.rules.first_starts + len(one.again)
         return self._start_plan(one, max(number, process), rounds=rounds, look=one.again, confirming=True)
 
@@ -269,24 +269,24 @@ class Session:
 
 
 def save(on: Bench, rules: Rules) -> Run:
-    """Run a session that saves: every round, nothing stops early, more starts where they differ."""
+    """Run a session that saves: every round, nothing stops early, more starts if they differ."""
     on.machine.wake(AWAY_S)
     session = Session(on, target_of(on, {}), rules)
     pending = [Pending(case=case) for case in on.cases]
     session.passes(pending, rules.saved_starts, session.saving_share)
     while rules.more:
-        wishes = [(one, more_to_save(session.record(one), session.policy)) for one in pending]
-        unsettled = [one for one, wish in wishes if wish is not None]
+        requests = [(one, more_to_save(session.record(one), session.policy)) for one in pending]
+        unsettled = [one for one, request in requests if request is not None]
         if not unsettled:
             break
-        starts = max(wish.starts for _, wish in wishes if wish is not None)
+        starts = max(request.starts for _, request in requests if request is not None)
         session.passes(unsettled, starts, lambda one, _: session.saving_share(one, len(one.start_results)))
     on.saved += 1
     return run_of(session.target, [session.record(one) for one in pending], on.saved)
 
 
 def measure_fully(on: Bench, slower: Mapping[str, float], starts: int = FIRST_STARTS) -> tuple[Record, ...]:
-    """Run a session without a baseline's help: every round of every case, for rules that know no early pass."""
+    """Run a session without a baseline: every round of every case, for rules without an early pass."""
     on.machine.wake(AWAY_S)
     session = Session(on, target_of(on, slower), Rules(saved_starts=starts))
     pending = [Pending(case=case) for case in on.cases]
@@ -295,7 +295,7 @@ def measure_fully(on: Bench, slower: Mapping[str, float], starts: int = FIRST_ST
 
 
 def compare_session(on: Bench, runs: Sequence[Run], slower: Mapping[str, float], rules: Rules) -> list[Outcome]:
-    """Run a session that compares with saved runs, with as many looks as it takes.
+    """Run a session that compares with saved runs, with as many looks as are needed.
 
     Args:
         on: Machine and suite; its state moves on.
@@ -340,7 +340,7 @@ def _look_again(session: Session, wanted: Sequence[tuple[Pending, Further]]) -> 
 
 
 def outcome_of(one: Pending, slower: float) -> Outcome:
-    """Sum up what became of a case."""
+    """Summarise the result of a case."""
     assert one.reached is not None
     taken = (*one.start_results, *one.again)
     return Outcome(
@@ -354,7 +354,7 @@ def outcome_of(one: Pending, slower: float) -> Outcome:
 
 
 def target_of(on: Bench, slower: Mapping[str, float]) -> VirtualTarget:
-    """Set one version of the suite's code up on the machine."""
+    """Load one version of the suite's code on the machine."""
     return VirtualTarget(machine=on.machine, cases={case.id: case for case in on.cases}, slower=slower)
 
 
@@ -370,7 +370,7 @@ def iterations_of(one: Pending) -> int:
 
 
 def record_of(one: Pending, target: VirtualTarget, plan: Plan, starts: int) -> Record:
-    """Put what the starts of the first look gave into a record, as the plugin does."""
+    """Combine the starts of the first look to a record, as the plugin does."""
     metrics: list[Measurement] = [time_measurement(time_metric(LATENCY), one.start_results, main=True)]
     first = slice(one.loads_again or None)
     if one.loads_ns:
@@ -388,7 +388,7 @@ def record_of(one: Pending, target: VirtualTarget, plan: Plan, starts: int) -> R
 
 
 def _with_second_look(record: Record, one: Pending, starts: int) -> Record:
-    """Lay the second look, and all later ones, beside every metric of the first."""
+    """Add the second look, and all later ones, to every metric of the first."""
     later = slice(one.loads_again, None)
     rows: dict[str, list[tuple[float, ...]]] = {LOAD: one.loads_ns[later], PEAK_MEMORY: one.peaks_mib[later]}
     metrics = tuple(

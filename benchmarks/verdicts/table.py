@@ -13,7 +13,7 @@ MAIN_EFFECT = 0.05
 
 
 def overview(scores: Scores) -> list[list[str]]:
-    """Lay every rule out: means over the devices, and the worst of them."""
+    """Format every rule: means over the devices, and the worst of them."""
     heads = ["rule", "false alarms, mean", "worst device", "runs of 16 with one", "+3 % found", "+5 %", "+10 %"]
     rows = [[*heads, "+5 % on the worst device", "iterations when unchanged", "cases"]]
     for rule, devices in scores.items():
@@ -35,7 +35,7 @@ def overview(scores: Scores) -> list[list[str]]:
 
 
 def by_device(devices: Mapping[str, Score]) -> list[list[str]]:
-    """Lay one rule out, device by device."""
+    """Format one rule, device by device."""
     rows = [
         [
             "device",

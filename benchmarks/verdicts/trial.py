@@ -1,4 +1,4 @@
-"""One trial: a machine saves a suite, then compares it unchanged and made slower, under every rule."""
+"""One trial: a machine saves a suite, then compares it unchanged and slowed down, under every rule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_devperf.metric import LATENCY
 from pytest_devperf.record.record import Record, Run
 
 EFFECTS = (0.03, 0.05, 0.10)
-"""How much slower the code really became; each is given to a third of a suite."""
+"""Real slowdowns of the code; a third of a suite gets each."""
 
 OURS: Mapping[str, Rules] = {
     "devperf": Rules(),
@@ -28,7 +28,7 @@ OURS: Mapping[str, Rules] = {
     "devperf, no anchor": Rules(policy=Policy(anchor=False)),
     "devperf, no confirmation": Rules(policy=Policy(confirm=False)),
 }
-"""The default rule and what is left of it without its parts."""
+"""The default rule, and the rule without each of its parts."""
 
 PAIRED = "devperf, paired"
 """Old and new code in turns; it needs no saved run."""
@@ -47,7 +47,7 @@ pyperf starts 20 processes by default; here the same 12 rounds are given one pro
 
 @dataclass(slots=True)
 class Score:
-    """What a rule did in some trials."""
+    """The results of a rule in some trials."""
 
     cases: Counter[float] = field(default_factory=Counter)
     """Cases by truth."""
@@ -60,10 +60,10 @@ class Score:
     iterations: int = 0
     """Iterations of the candidate in unchanged runs."""
     stopped: Counter[str] = field(default_factory=Counter)
-    """What kept real changes of 5 % from being found: a step of the rule, or the threshold."""
+    """Why real changes of 5 % were not found: a step of the rule, or the threshold."""
 
     def add(self, other: Score) -> None:
-        """Take another score in."""
+        """Add another score."""
         self.cases.update(other.cases)
         self.failed.update(other.failed)
         self.stopped.update(other.stopped)
@@ -72,7 +72,7 @@ class Score:
         self.iterations += other.iterations
 
     def percent_failed(self, truth: float) -> float:
-        """Give the percentage of cases of a truth that failed."""
+        """Return the percentage of cases of a truth that failed."""
         return 100 * self.failed[truth] / max(1, self.cases[truth])
 
     @property
@@ -87,7 +87,7 @@ class Score:
 
 
 def mixed_truth(on: Bench, seed: int) -> dict[str, float]:
-    """Give every case of a suite one of the effects, in an order that moves with the seed."""
+    """Give every case of a suite one of the effects, in an order that changes with the seed."""
     return {case.id: EFFECTS[(index + seed) % len(EFFECTS)] for index, case in enumerate(on.cases)}
 
 
@@ -126,7 +126,7 @@ def _kept_from(outcome: Outcome) -> str:
 
 
 def _count(score: Score, found: Iterable[tuple[float, bool]]) -> None:
-    """Count cases and failures; unchanged ones make a run of their own."""
+    """Count cases and failures; unchanged ones make a separate run."""
     alarmed, unchanged = False, False
     for truth, failed in found:
         score.cases[truth] += 1
@@ -150,7 +150,7 @@ def _samples(record: Record) -> peers.Samples:
 
 
 def try_full(base: Iterable[Record], on: Bench, seed: int, starts: int, verdicts: Verdicts) -> dict[str, Score]:
-    """Let rules that know no early pass judge full runs of unchanged and of slower code."""
+    """Let rules without an early pass judge full runs of unchanged and of slower code."""
     before = {record.id: record for record in base}
     scores = {name: Score() for name in verdicts}
     for truth in ({}, mixed_truth(on, seed)):
@@ -165,7 +165,7 @@ def try_full(base: Iterable[Record], on: Bench, seed: int, starts: int, verdicts
 
 
 def _literal(run: Run) -> Verdicts:
-    """Judge by the plugin's own `--devperf-rule=iqr`; of a case the latency alone, as the peers do."""
+    """Judge by the plugin's own `--devperf-rule=iqr`; only the latency of a case, as the peers do."""
 
     def judge(policy: Policy) -> Callable[[Record, Record], bool]:
         def verdict(base: Record, now: Record) -> bool:
@@ -179,13 +179,13 @@ def _literal(run: Run) -> Verdicts:
 
 
 def try_peers(on: Bench, run: Run, seed: int) -> dict[str, Score]:
-    """Let the literal rule and the peers judge the very samples that the plugin took: 12 starts against 6."""
+    """Let the literal rule and the peers judge the plugin's samples: 12 starts against 6."""
     verdicts = {**_literal(run), **{name: _on_samples(rule) for name, rule in peers.RULES.items()}}
     return try_full(run.cases, on, seed, FIRST_STARTS, verdicts)
 
 
 def try_peers_own_way(on: Bench, seed: int) -> dict[str, Score]:
-    """Let the peers judge samples taken as they take them: mostly all in one process."""
+    """Let the peers judge samples taken in their own way: mostly all in one process."""
     scores: dict[str, Score] = {}
     for starts in sorted({1, *OWN_STARTS.values()}):
         names = [name for name in peers.RULES if OWN_STARTS.get(name, 1) == starts]
@@ -199,7 +199,7 @@ def try_peers_own_way(on: Bench, seed: int) -> dict[str, Score]:
 def trial(
     name: str, seed: int, saved: int, *, with_peers: bool, with_pairs: bool, ours: Mapping[str, Rules]
 ) -> dict[str, Score]:
-    """Run one trial on a machine of its own.
+    """Run one trial on a separate machine.
 
     Args:
         name: The kind of device.
@@ -213,7 +213,7 @@ def trial(
     runs = [save(on, Rules()) for _ in range(saved)]
     scores = try_rules(on, runs, seed, ours)
     if with_pairs:
-        # A machine without a past, whatever was saved above: turns give the same rates in every table.
+        # A machine without a past, whatever was saved above, so that turns have the same rates in every table.
         scores.update(try_paired(bench(kind_named(name), seed), seed))
     if with_peers:
         scores.update(try_peers(on, runs[-1], seed))

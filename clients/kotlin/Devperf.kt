@@ -20,7 +20,7 @@ import java.net.URL
 /** The parameters of this run, which devperf passes when it starts the app. */
 class RunParameters(val collector: String, val token: String, val run: String)
 
-/** The collector refused a request; its message says why and what to do. Retrying would not help. */
+/** The collector refused a request; its message contains the reason and the next step. Retrying would not help. */
 class Refused(message: String) : Exception(message)
 
 /** What to run, and which cases are done already. */

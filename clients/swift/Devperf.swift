@@ -85,7 +85,7 @@ public struct CaseReport: Encodable, Sendable {
     public var facts: [String: Fact] = [:]
 }
 
-/// The collector refused a request; its message says why and what to do. Retrying would not help.
+/// The collector refused a request; its message contains the reason and the next step. Retrying would not help.
 public struct Refused: Error, CustomStringConvertible {
     public let description: String
 }

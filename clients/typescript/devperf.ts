@@ -87,7 +87,7 @@ const TRIES = 5;
 /** Longest reason that is sent; the collector accepts 4000 characters. */
 const LONGEST_REASON = 2000;
 
-/** The collector refused a request; its message says why and what to do. Retrying would not help. */
+/** The collector refused a request; its message contains the reason and the next step. Retrying would not help. */
 export class Refused extends Error {}
 
 /** Read the parameters from the environment; null if devperf did not start the app. */

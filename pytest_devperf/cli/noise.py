@@ -39,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a table for every device, and the line for the ini file."""
     store = store_at(arguments.store)
-    told = []
+    sections = []
     for label_summary in device_label_summaries(store, arguments.label, arguments.device):
         runs = store.runs(label_summary.device.fingerprint, arguments.label, newest=not arguments.all)
         chosen = list(runs if arguments.all else newest_generation(runs))[:NEWEST_RUNS]
         if len(chosen) >= FEWEST:
-            told.append(
+            sections.append(
                 "\n".join(
                     (
                         device_line(label_summary.device),
@@ -54,12 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
                     )
                 )
             )
-    if not told:
+    if not sections:
         raise UsageError(
             f"{arguments.label} has no two runs of one generation on one device",
             "add runs of the same code with pytest --devperf-save LABEL --devperf-append, or pass --all",
         )
-    echo("\n\n".join(told))
+    echo("\n\n".join(sections))
     return 0
 
 

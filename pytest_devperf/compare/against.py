@@ -12,7 +12,7 @@ from pytest_devperf.compare.in_turns import judge_pairs
 from pytest_devperf.compare.pairs import ROUNDS, pairs_of, rounds_of_next
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.verdict import judge
-from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.record import Change, Measurement, Verdict
 
 
@@ -32,7 +32,7 @@ class InTurnsSoFar:
 
     @property
     def verdict(self) -> Verdict:
-        """That of its worst metric, but never a quiet one where it was blind."""
+        """That of its worst metric, but never a quiet verdict if it was blind."""
         verdict = worst([change.verdict for change in self.changes]) if self.changes else "inconclusive"
         return "inconclusive" if verdict in QUIET and self.blind else verdict
 
@@ -48,12 +48,12 @@ def judge_in_turns(
         policy: The policy of the comparison.
         most: Maximum number of pairs; None: the rule's own maximum.
     """
-    before = {each.name: each for each in old if each.name not in TOLD_ONLY}
+    before = {each.name: each for each in old if each.name not in INFORMATIONAL}
     changes: list[Change] = []
     looks: list[int] = []
     counts, rounds, blind = [0], [1], False
     for metric in new:
-        if metric.name in TOLD_ONLY:
+        if metric.name in INFORMATIONAL:
             continue
         was = before.pop(metric.name, None)
         if was is not None and metric.kind == "rounds":

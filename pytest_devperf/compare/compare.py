@@ -11,7 +11,7 @@ from pytest_devperf.compare.history import Baseline, BaselineRun
 from pytest_devperf.compare.looks import Further
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.verdict import Judged, judge
-from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.record import Change, Comparison, Measurement, Record, Verdict
 
 WORST_FIRST: tuple[Verdict, ...] = (
@@ -85,7 +85,7 @@ def compare_so_far(
         refused = Comparison(
             verdict="incomparable",
             baseline_runs=tuple(run.run_id for run in gate.runs or baseline.runs),
-            changes=tuple(unjudged(each, gate.refusal) for each in record.metrics if each.name not in TOLD_ONLY),
+            changes=tuple(unjudged(each, gate.refusal) for each in record.metrics if each.name not in INFORMATIONAL),
             reason=gate.refusal,
             cautions=dict(gate.cautions),
             notes=gate.notes,
@@ -100,8 +100,8 @@ def _compared(record: Record, gate: Gate, policy: Policy, measured_once: Collect
     cautions = dict(gate.cautions)
     if any(one.one_start for one in judged if one.change.metric not in measured_once):
         cautions["one-start"] = "both sides have one process start, so the difference between starts is unknown"
-    wishes = [one.further for one in judged if one.further is not None]
-    further = max(wishes, key=lambda wish: (wish.rounds, wish.starts), default=None)
+    requests = [one.further for one in judged if one.further is not None]
+    further = max(requests, key=lambda request: (request.rounds, request.starts), default=None)
     comparison = Comparison(
         verdict=verdict,
         baseline_runs=tuple(run.run_id for run in gate.runs),
@@ -133,7 +133,7 @@ def metrics_judged(baselines: Iterable[Baseline | None]) -> int:
         baselines: One per case; None for a new one.
     """
     return sum(
-        metric.name not in TOLD_ONLY
+        metric.name not in INFORMATIONAL
         for baseline in baselines
         if baseline is not None and baseline.runs
         for metric in baseline.runs[0].record.metrics
@@ -153,7 +153,7 @@ def _judged(
     identity = record.run_context.anchor
     same_anchor = identity is not None and all(run.record.run_context.anchor == identity for run in runs)
     for measurement in record.metrics:
-        if measurement.name in TOLD_ONLY:
+        if measurement.name in INFORMATIONAL:
             continue
         held = [metrics[measurement.name] for metrics in befores if measurement.name in metrics]
         if not held:
@@ -173,7 +173,7 @@ def _gone(record: Record, before: Record) -> Iterator[Judged]:
     """Report metrics that this run lacks but the baseline has, so that a lost metric is not overlooked."""
     names = {each.name for each in record.metrics}
     for measurement in before.metrics:
-        if measurement.name not in names and measurement.name not in TOLD_ONLY:
+        if measurement.name not in names and measurement.name not in INFORMATIONAL:
             yield Judged(change=lost(measurement, "the baseline has this metric, this run does not"))
 
 

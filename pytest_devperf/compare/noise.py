@@ -13,7 +13,7 @@ from pytest_devperf.compare.estimate import NotSamples, estimate
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.threshold import tolerance_of
 from pytest_devperf.compare.verdict import Judged, judge
-from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.record import Confirmation, Measurement, Record
 
 STEP_PCT = 0.5
@@ -21,7 +21,7 @@ STEP_PCT = 0.5
 
 NEIGHBOURS = 4
 """Number of repetitions before and after each one with which it is compared. Up to five repetitions are all compared
-with each other. With more, those far apart in time say less about the noise between two runs, and the work stays
+with each other. With more, those far apart in time show less of the noise between two runs, and the work stays
 linear.
 """
 
@@ -70,7 +70,7 @@ def noise(records: Sequence[Record], policy: Policy) -> tuple[Noise, ...]:
         One per metric that at least two repetitions contain.
     """
     passed = [record for record in records if record.outcome == "passed"]
-    names = dict.fromkeys(each.name for record in passed for each in record.metrics if each.name not in TOLD_ONLY)
+    names = dict.fromkeys(each.name for record in passed for each in record.metrics if each.name not in INFORMATIONAL)
     found = []
     for name in names:
         held = [(record, each) for record in passed for each in record.metrics if each.name == name]

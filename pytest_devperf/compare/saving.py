@@ -13,7 +13,7 @@ from pytest_devperf.compare.machine import Exponent, exponent, without
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.starts import Floors, Ways, detectable, level_of
 from pytest_devperf.compare.threshold import TICKS, tolerance_of
-from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.record import Measurement, Record
 
 ERROR_SHARE = 0.25
@@ -66,9 +66,9 @@ def _blind(saved: _Saved, policy: Policy) -> bool:
 
 
 def _saved(record: Record, policy: Policy) -> Iterator[_Saved]:
-    """Yield every metric of rounds that more starts could improve: a single start says nothing about others."""
+    """Yield every metric of rounds that more starts could improve: a single start shows nothing about others."""
     for metric in record.metrics:
-        if metric.kind == "rounds" and metric.name not in TOLD_ONLY:
+        if metric.kind == "rounds" and metric.name not in INFORMATIONAL:
             try:
                 found = _look_at(metric, policy)
             except NotSamples:

@@ -11,7 +11,7 @@ from pytest_devperf import stats
 from pytest_devperf.compare.estimate import Estimate, NotSamples, estimate
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.threshold import TICKS, tolerance_of
-from pytest_devperf.metric import NS_PER_MS, TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL, NS_PER_MS
 from pytest_devperf.record.record import Measurement, Record
 
 FAMILY_CHANCE = 0.01
@@ -117,7 +117,7 @@ def _entrants(records: Sequence[Record], policy: Policy) -> tuple[list[_Entrant]
 
 
 def _main(record: Record) -> Measurement | None:
-    held = [each for each in record.metrics if each.name not in TOLD_ONLY and each.robust]
+    held = [each for each in record.metrics if each.name not in INFORMATIONAL and each.robust]
     return next((each for each in held if each.main), held[0] if held else None)
 
 

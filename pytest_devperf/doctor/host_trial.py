@@ -57,7 +57,7 @@ def main(index: str, cpu: str) -> None:
     """Measure one process start, and print it."""
     import msgspec
 
-    from pytest_devperf.measure.loop import Around, run_start
+    from pytest_devperf.measure.loop import RoundHooks, run_start
     from pytest_devperf.sensor.context import Context
     from pytest_devperf.targets.clock import SystemClock
     from pytest_devperf.targets.device import Device
@@ -69,7 +69,7 @@ def main(index: str, cpu: str) -> None:
     clock = SystemClock()
     target = HostTarget(device=Device(kind="host"), clock=clock, look=lambda: Context(at_ns=0))
     with target.start(Call(function=sorted, args=(values,)), int(index)) as runner:
-        found = run_start(runner, plan_of_start(int(index)), Plan(), clock, Around())
+        found = run_start(runner, plan_of_start(int(index)), Plan(), clock, RoundHooks())
     sys.stdout.buffer.write(msgspec.json.encode(found))
 
 

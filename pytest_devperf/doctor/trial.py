@@ -9,7 +9,7 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.case.workload import Command
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.verdict import judge
-from pytest_devperf.measure.loop import Around, run_start
+from pytest_devperf.measure.loop import RoundHooks, run_start
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.metric import LATENCY, Metric
 from pytest_devperf.record.measurement import time_measurement
@@ -79,7 +79,7 @@ def compare_halves(results: Sequence[StartResult]) -> Trial:
 def start_on(target: Target, workload: Command, index: int, clock: Clock) -> StartResult:
     """Measure the work in one process start of a device that starts its own processes."""
     with target.start(workload, index) as runner:
-        return run_start(runner, plan_of_start(index, PHONE_ITERATIONS), Plan(warmup=1), clock, Around())
+        return run_start(runner, plan_of_start(index, PHONE_ITERATIONS), Plan(warmup=1), clock, RoundHooks())
 
 
 def plan_of_start(index: int, iterations: int = ITERATIONS) -> StartPlan:

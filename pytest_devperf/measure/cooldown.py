@@ -36,7 +36,7 @@ Mode = Literal["auto", "off", "seconds", "temp"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cooldown:
-    """What to wait for."""
+    """The condition to wait for."""
 
     mode: Mode = "auto"
     """`auto`: a plateau on a phone, the end of throttling on a host. `temp`: a temperature."""
@@ -104,7 +104,7 @@ def cool(
     Args:
         look: Reads the sensors.
         clock: Used for all waits.
-        mode: What to wait for.
+        mode: The condition to wait for.
         kind: Kind of device: with `auto`, a `host` waits only while it throttles, any other device for a plateau.
         floor_s: Shortest wait for a plateau.
         ceiling_s: Longest wait for a plateau or a temperature.

@@ -22,7 +22,7 @@ from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
 from pytest_devperf.targets.protocol import Clock, ContextReporting, RoundContext, Runner, SelfWarming, Ticking
 
 __tracebackhide__ = True
-# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 ANCHORS = 3
 """Number of anchor timings before and after a round; the median of the six counts."""
@@ -72,7 +72,7 @@ def enough(so_far: Earlier, bound_ns: float | None, plan: Plan | None) -> Stop |
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class RoundHooks:
     """Actions around each round."""
 
     rest_s: float = 0.0
@@ -87,19 +87,19 @@ class Around:
     """Returns whether to repeat a round; called at most `MAX_REDOS` times for each."""
 
 
-AROUND_NOTHING = Around()
+NO_HOOKS = RoundHooks()
 """Rounds without anything between them except their anchors."""
 
 
 def run_start(
-    runner: Runner, start_plan: StartPlan, plan: Plan, clock: Clock, around: Around = AROUND_NOTHING
+    runner: Runner, start_plan: StartPlan, plan: Plan, clock: Clock, hooks: RoundHooks = NO_HOOKS
 ) -> StartResult:
     """Run `measure_start` for a runner that does not suspend."""
-    return run_now(measure_start(runner, start_plan, plan, clock, around))
+    return run_now(measure_start(runner, start_plan, plan, clock, hooks))
 
 
 async def measure_start(
-    runner: AnyRunner, start_plan: StartPlan, plan: Plan, clock: Clock, around: Around
+    runner: AnyRunner, start_plan: StartPlan, plan: Plan, clock: Clock, hooks: RoundHooks
 ) -> StartResult:
     """Measure one metric in one process start.
 
@@ -108,7 +108,7 @@ async def measure_start(
         start_plan: The plan of this start.
         plan: The case's plan.
         clock: Waits between rounds.
-        around: Actions around each round.
+        hooks: Actions around each round.
 
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
@@ -118,7 +118,7 @@ async def measure_start(
     if early is not None or start_plan.rounds <= 0:
         return _start_result(runner, start_plan, (), stop=early or "done", inner_loops=start_plan.inner_loops or 1)
     warmth = await warm_up(runner, plan.warmup, start_plan.inner_loops, process=start_plan.process)
-    fitted = _fit(runner, start_plan, plan, warmth, around.rest_s)
+    fitted = _fit(runner, start_plan, plan, warmth, hooks.rest_s)
     if fitted.needs_s is not None:
         return _start_result(
             runner,
@@ -134,9 +134,9 @@ async def measure_start(
     stop: Stop | None = None
     while stop is None and len(rounds) < _own_rounds(start_plan, fitted.rounds):
         of_round = replace(job, iterations=start_plan.iterations_of(len(rounds), job.iterations))
-        rounds.append(await take_kept_round(runner, of_round, len(rounds), clock, around))
+        rounds.append(await take_kept_round(runner, of_round, len(rounds), clock, hooks))
         if len(rounds) == 1 and isinstance(runner, SelfWarming):
-            fitted = _refit(start_plan, plan, rounds[0], around.rest_s)
+            fitted = _refit(start_plan, plan, rounds[0], hooks.rest_s)
         so_far = with_round(so_far, rounds[-1], job.inner_loops)
         stop = enough(so_far, start_plan.bound_ns, plan if start_plan.converge else None)
     return _start_result(
@@ -144,23 +144,23 @@ async def measure_start(
     )
 
 
-async def take_kept_round(runner: AnyRunner, job: Job, index: int, clock: Clock, around: Around) -> Round:
+async def take_kept_round(runner: AnyRunner, job: Job, index: int, clock: Clock, hooks: RoundHooks) -> Round:
     """Rest, run a round until it is usable, and report it.
 
     Raises:
         CaseError: A duration is NaN, infinite, zero or negative.
     """
-    if index and around.rest_s > 0:
-        clock.sleep(around.rest_s)
-    taken = await take_round(runner, job, index, use_anchor=around.use_anchor)
+    if index and hooks.rest_s > 0:
+        clock.sleep(hooks.rest_s)
+    taken = await take_round(runner, job, index, use_anchor=hooks.use_anchor)
     for _ in range(MAX_REDOS):
-        if around.redo is None or not around.redo(taken):
+        if hooks.redo is None or not hooks.redo(taken):
             break
-        taken = await take_round(runner, job, index, use_anchor=around.use_anchor)
-    if around.look is not None:
-        taken = _seen(taken, around.look())
-    if around.on_round is not None:
-        around.on_round(taken)
+        taken = await take_round(runner, job, index, use_anchor=hooks.use_anchor)
+    if hooks.look is not None:
+        taken = _seen(taken, hooks.look())
+    if hooks.on_round is not None:
+        hooks.on_round(taken)
     return taken
 
 
@@ -174,10 +174,10 @@ def _seen(taken: Round, seen: Context) -> Round:
 
 
 async def take_round(runner: AnyRunner, job: Job, index: int, *, use_anchor: bool) -> Round:
-    """Run one round: three anchors, the burst, one unrecorded anchor, three more.
+    """Run one round: three anchors, the iterations, one unrecorded anchor, three more.
 
-    The anchor right after a burst is 2 to 19 % slower (caches and clock are in the workload's state), so the first one
-    does not count.
+    The anchor right after the iterations is 2 to 19 % slower (caches and clock are in the workload's state), so it does
+    not count.
     """
     anchors_ns = _anchors(runner) if use_anchor else []
     where = f"round {index + 1} of process start {job.process + 1}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.measure.budget import Cost, fit
-from pytest_devperf.measure.loop import AROUND_NOTHING, Around, Job, take_kept_round
+from pytest_devperf.measure.loop import NO_HOOKS, Job, RoundHooks, take_kept_round
 from pytest_devperf.measure.round import Round, StartPlan, StartResult
 from pytest_devperf.measure.warmup import warm_up
 from pytest_devperf.metric import NS_PER_S
@@ -34,7 +34,7 @@ def run_turns(
     clock: Clock,
     *,
     order: str,
-    around: Around = AROUND_NOTHING,
+    hooks: RoundHooks = NO_HOOKS,
 ) -> tuple[StartResult, StartResult]:
     """Measure two workloads in one process start.
 
@@ -44,7 +44,7 @@ def run_turns(
         plan: The case's plan.
         clock: Waits between rounds.
         order: The side of each round: `A` is the old workload, `B` the new one; cut if fewer rounds are planned.
-        around: Actions around each round; no anchor is timed.
+        hooks: Actions around each round; no anchor is timed.
 
     Returns:
         The results of the old and the new workload, with equally many rounds.
@@ -53,7 +53,7 @@ def run_turns(
         CaseError: A duration is NaN, infinite, zero or negative.
     """
     runners = {OLD: sides.old, NEW: sides.new}
-    start_plan = _warmed_up(runners, start_plan, plan, around.rest_s)
+    start_plan = _warmed_up(runners, start_plan, plan, hooks.rest_s)
     taken: dict[str, list[Round]] = {OLD: [], NEW: []}
     for letter in order:
         if len(taken[letter]) >= start_plan.rounds:
@@ -61,7 +61,7 @@ def run_turns(
         index = len(taken[OLD]) + len(taken[NEW])
         iterations = start_plan.iterations_of(len(taken[letter]), start_plan.iterations)
         of_round = replace(start_plan, iterations=iterations)
-        taken[letter].append(_round(runners[letter], of_round, index, clock, replace(around, use_anchor=False)))
+        taken[letter].append(_round(runners[letter], of_round, index, clock, replace(hooks, use_anchor=False)))
     return _start_result(runners[OLD], start_plan, taken[OLD]), _start_result(runners[NEW], start_plan, taken[NEW])
 
 
@@ -86,13 +86,13 @@ def _warmed_up(runners: dict[str, Runner], start_plan: StartPlan, plan: Plan, re
     return replace(start_plan, iterations=iterations, inner_loops=new.inner_loops, ready=ready)
 
 
-def _round(runner: Runner, start_plan: StartPlan, index: int, clock: Clock, around: Around) -> Round:
+def _round(runner: Runner, start_plan: StartPlan, index: int, clock: Clock, hooks: RoundHooks) -> Round:
     job = Job(
         process=start_plan.process,
         iterations=start_plan.iterations,
         inner_loops=1 if isinstance(runner, SelfWarming) else start_plan.inner_loops or 1,
     )
-    return run_now(take_kept_round(runner, job, index, clock, around))
+    return run_now(take_kept_round(runner, job, index, clock, hooks))
 
 
 def _start_result(runner: Runner, start_plan: StartPlan, rounds: list[Round]) -> StartResult:

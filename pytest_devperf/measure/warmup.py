@@ -14,7 +14,7 @@ from pytest_devperf.targets.protocol import ContextReporting, Looping, SelfWarmi
 from pytest_devperf.untrusted import shown
 
 __tracebackhide__ = True
-# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 TICKS_PER_ITERATION = 1000
 """Steps of the clock in one iteration: one step is then a thousandth of the measured time."""
@@ -70,7 +70,7 @@ def checked(samples_ns: Sequence[float], *, where: str, zero: bool = False) -> S
             amount = shown(value) if isinstance(value, int) else f"{value:g}"
             raise CaseError(
                 f"{where} gave a duration of {amount} ns",
-                "a duration is a finite number above zero; look at the clock or tool it comes from",
+                "a duration is a finite number above zero; check the clock or tool that measured it",
             )
     return samples_ns
 

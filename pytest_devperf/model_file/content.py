@@ -1,4 +1,4 @@
-"""The files of a model, taken only where they are what they should be: regular, whole, and below its folder."""
+"""The files of a model, read only if they are valid: regular, complete, and below the model's folder."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ BLOCK_BYTES = 1 << 20
 """Files are hashed in blocks of 1 MiB: a model may be larger than memory."""
 
 HEAD_BYTES = 64
-"""Bytes of a file that tell a Git LFS pointer from a model."""
+"""Bytes of a file that distinguish a Git LFS pointer from a model."""
 
 
 def map_model(path: str) -> memoryview:
     """Map a model file into memory.
 
     Raises:
-        CaseError: There is no such file, or it is no model: empty, a device, or a Git LFS pointer.
+        CaseError: There is no such file, or it is not a model: empty, a device, or a Git LFS pointer.
     """
     flaw = flaw_of(Path(path))
     if flaw is not None:
         raise CaseError(f"model {path} {flaw[0]}", flaw[1])
     try:
         with Path(path).open("rb") as file:
-            # Not closed by hand: that fails while a view of it is left, and an exception's frames hold views.
+            # Not closed explicitly: that fails while a view of it exists, and an exception's frames hold views.
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:
         raise CaseError(f"cannot read model {path}: {error.strerror or error}", "check the path") from error
@@ -37,14 +37,14 @@ def map_model(path: str) -> memoryview:
 
 
 def weights_beside(path: str, names: Iterable[str]) -> dict[str, Path]:
-    """Find the files that a model keeps its weights in, by the names it gives them.
+    """Find the files that contain a model's weights, by their names in the model.
 
     Args:
         path: The model.
-        names: As they stand in the model, relative to its folder.
+        names: Names as written in the model, relative to its folder.
 
     Raises:
-        CaseError: A name leads out of the model's folder, or there is no regular file of that name.
+        CaseError: A name leads out of the model's folder, or is not that of a regular file.
     """
     return {name: _beside(path, name) for name in names}
 
@@ -52,10 +52,10 @@ def weights_beside(path: str, names: Iterable[str]) -> dict[str, Path]:
 def model_sha256(path: str, external: tuple[str, ...] = ()) -> str:
     """Hash a model's bytes; external data files follow in the order of their names.
 
-    Without external data it is what `sha256sum` prints for the file.
+    Without external data, the hash equals the output of `sha256sum`.
 
     Raises:
-        CaseError: One of the files is missing, is no regular file, or lies outside the model's folder.
+        CaseError: One of the files is missing, is not a regular file, or is outside the model's folder.
     """
     digest = hashlib.sha256()
     for name, part in {"": Path(path), **weights_beside(path, external)}.items():
@@ -66,20 +66,20 @@ def model_sha256(path: str, external: tuple[str, ...] = ()) -> str:
                 while block := file.read(BLOCK_BYTES):
                     digest.update(block)
         except OSError as error:
-            raise CaseError(f"cannot read {part}, a part of model {path}: {error.strerror}", "put it beside") from error
+            raise CaseError(f"cannot read {part}, a part of model {path}: {error.strerror}", "put it there") from error
     return digest.hexdigest()
 
 
 def flaw_of(path: Path) -> tuple[str, str] | None:
-    """Find out why a file cannot be read whole, without waiting for it.
+    """Return why a file cannot be read completely, without waiting for it.
 
     Returns:
-        What it is or lacks, as the rest of a sentence, and the next step; None if it can be read.
+        The reason as the rest of a sentence, and the next step; None if it can be read.
     """
     try:
-        # A device or a FIFO would be read for ever.
+        # A device or a FIFO would never end.
         if path.exists() and not path.is_file():
-            return "is no regular file", "give the file itself"
+            return "is not a regular file", "pass the file itself"
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except (OSError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""What a .pte file says about itself, read without any runtime.
+"""The description that a .pte file contains, read without any runtime.
 
-Source: the ExecuTorch project's `schema/program.fbs` and `scalar_type.fbs` (numbers of fields and types, the
-stamp `ET12`; earlier files bear another number behind `ET`).
+Source: the ExecuTorch project's `schema/program.fbs` and `scalar_type.fbs` (numbers of fields and types, the identifier
+`ET12`; earlier files have another number after `ET`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ELEMENT_TYPES = {
     28: "uint32",
     29: "uint64",
 }
-"""`ScalarType`, in NumPy's names where NumPy has the type."""
+"""`ScalarType`, with NumPy's names if NumPy has the type."""
 
 PLANS = 1
 """Field of `Program`."""
@@ -36,34 +36,34 @@ NAME, VALUES, INPUTS, OUTPUTS, DELEGATES = 0, 2, 3, 4, 7
 """Fields of `ExecutionPlan`."""
 
 BACKEND = 0
-"""Field of `BackendDelegate`: which backend runs it."""
+"""Field of `BackendDelegate`: the backend that runs it."""
 
 KERNELS = "kernels"
-"""What runs a method that was not lowered to any backend."""
+"""Backend of a method that was not lowered to any."""
 
 KIND, VALUE = 0, 1
-"""Fields of `EValue`: which of the union's types, and the value."""
+"""Fields of `EValue`: the type within the union, and the value."""
 
 TENSOR = 5
 """Place of `Tensor` in the union `KernelTypes`, which begins at 1."""
 
 KINDS = ("none", "null", "int", "bool", "double", "tensor", "string", "list of int", "list of double", "list of bool")
-"""Names of the first types of that union; what follows are lists of tensors."""
+"""Names of the first types of that union; the types after them are lists of tensors."""
 
 SCALAR_TYPE, SIZES, DIM_ORDER, DYNAMISM = 0, 2, 3, 8
 """Fields of `Tensor`."""
 
 UNBOUND = 2
-"""`TensorShapeDynamism.DYNAMIC_UNBOUND`: the sizes that are written mean nothing."""
+"""`TensorShapeDynamism.DYNAMIC_UNBOUND`: the sizes in the file have no meaning."""
 
 
 def parse_executorch(data: bytes | memoryview) -> tuple[Method, ...]:
-    """Read the methods of a .pte file: its execution plans.
+    """Parse the methods of a .pte file: its execution plans.
 
-    Sizes of dynamic tensors are their upper bounds, which is also what runners feed by default.
+    Sizes of dynamic tensors are their upper bounds, which runners also use by default.
 
     Raises:
-        ValueError: It is no such file.
+        ValueError: It is not such a file.
     """
     program = read_root(data, STAMP)
     return tuple(_method(place, plan) for place, plan in enumerate(program.tables(PLANS)))
@@ -73,7 +73,7 @@ def read_executorch(path: str) -> tuple[Method, ...]:
     """Read the methods of a file.
 
     Raises:
-        CaseError: There is no such file, or it is no ExecuTorch program.
+        CaseError: There is no such file, or it is not an ExecuTorch program.
     """
     return read_methods(path, parse_executorch, kind="ExecuTorch program")
 
@@ -83,7 +83,7 @@ def _method(place: int, plan: Table) -> Method:
     inputs = plan.numbers(INPUTS, "i") or ()
     outputs = plan.numbers(OUTPUTS, "i") or ()
     if any(not 0 <= index < len(values) for index in (*inputs, *outputs)):
-        raise ValueError("an input or output names a value that is not there")
+        raise ValueError("an input or output refers to a value that does not exist")
     reasons = [why for number, index in enumerate(inputs) if (why := _unfit(number, values[index])) is not None]
     return Method(
         name=plan.text(NAME) or f"method {place}",
@@ -98,12 +98,12 @@ def _method(place: int, plan: Table) -> Method:
 
 
 def backends_of(methods: tuple[Method, ...]) -> str:
-    """Name the backends that methods were lowered to; `kernels` where there is none."""
+    """Name the backends that methods were lowered to; `kernels` if there is none."""
     return ",".join(dict.fromkeys(name for method in methods for name in method.backends)) or KERNELS
 
 
 def _spec(name: str, value: Table) -> TensorSpec:
-    """Describe an input or output; a program gives them numbers, no names."""
+    """Describe an input or output; in a program they have numbers, not names."""
     kind = value.number(KIND, "B")
     tensor = value.table(VALUE)
     if kind != TENSOR or tensor is None:
@@ -116,12 +116,12 @@ def _spec(name: str, value: Table) -> TensorSpec:
 
 
 def _unfit(number: int, value: Table) -> str | None:
-    """Tell why an input cannot be fed."""
+    """Return why an input cannot be used."""
     spec = _spec(f"input{number}", value)
     if spec.shape is None:
-        return f"input {spec.name!r} is of type {spec.dtype}, and only tensors can be fed"
+        return f"input {spec.name!r} is of type {spec.dtype}, and only tensors are supported"
     tensor = value.table(VALUE)
     order = () if tensor is None else tensor.numbers(DIM_ORDER, "B") or ()
     if list(order) != sorted(order):
-        return f"input {spec.name!r} lies in memory in the order {list(order)}, and only plain order is fed"
+        return f"input {spec.name!r} has the memory order {list(order)}, and only plain order is supported"
     return None

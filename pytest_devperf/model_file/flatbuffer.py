@@ -1,8 +1,8 @@
-"""Reads FlatBuffers: tables, vectors and texts by their place in the schema.
+"""Read FlatBuffers: tables, vectors and texts by their place in the schema.
 
-Only what a model's file says about itself is read, so no schema compiler and no runtime is needed. Every
-offset is checked against the file: a cut-off or foreign file gives a `ValueError`, never a wild read. Offsets may
-point to one place many times, so the work is counted: reading a file never costs more than its length allows.
+Only a model's own description is read, which needs neither schema compiler nor runtime. Every offset is checked against
+the file: a truncated or foreign file raises a `ValueError` and never causes a wild read. Many offsets may point to one
+place, so the work is counted: reading a file never costs more than its length allows.
 
 Source: FlatBuffers, "Internals" (offsets, vtables, vectors; all little-endian).
 """
@@ -14,23 +14,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 VTABLE_HEAD_BYTES = 4
-"""A vtable begins with its own size and its table's, 16 bits each; then come 16 bits for each field."""
+"""A vtable begins with its own size and that of its table, 16 bits each; then follow 16 bits per field."""
 
 MOST_ITEMS = 1 << 24
-"""Longest vector that is walked: a model has thousands of tensors, a damaged length has billions."""
+"""Longest vector that is read: a model has thousands of tensors, a damaged length means billions."""
 
 STEPS_PER_BYTE = 4
-"""Fields, items and blocks of text that may be read for each byte of a file. A file in which no part is shared has at
-most one in two bytes."""
+"""Fields, items and blocks of text that may be read per byte of a file. A file without shared parts has at most one in
+two bytes."""
 
 LEAST_STEPS = 10_000
-"""What a file may cost however short it is."""
+"""Steps that every file may take, however short it is."""
 
 TEXT_BLOCK_BYTES = 64
-"""Bytes of text that count as one step: they are copied, not walked."""
+"""Bytes of text that count as one step: they are copied at once."""
 
 SIZES = {"b": 1, "B": 1, "?": 1, "h": 2, "i": 4, "I": 4, "q": 8, "Q": 8}
-"""Bytes of the scalars that are read, by their letters in `struct`."""
+"""Sizes in bytes of the scalars, by their letters in `struct`."""
 
 
 def _scalar(data: memoryview, at: int, kind: str) -> int:
@@ -41,19 +41,19 @@ def _scalar(data: memoryview, at: int, kind: str) -> int:
 
 @dataclass(slots=True)
 class Effort:
-    """Work that may still be spent on a file."""
+    """The work that may still be spent on a file."""
 
     steps_left: int
 
     def spend(self, steps: int) -> None:
-        """Count some work.
+        """Count work.
 
         Raises:
-            ValueError: It is more than a file of this length can need.
+            ValueError: It exceeds what a file of this length can need.
         """
         self.steps_left -= steps
         if self.steps_left < 0:
-            raise ValueError("its parts point to one another without end: damaged")
+            raise ValueError("its parts refer to one another without end: damaged")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +65,12 @@ class Table:
     effort: Effort
 
     def number(self, field: int, kind: str, default: int = 0) -> int:
-        """Read a scalar; the schema's default where it is not written.
+        """Read a scalar; return the schema's default if it is missing.
 
         Args:
             field: Number of the field.
             kind: Its type as a letter of `struct`.
-            default: The schema's.
+            default: The schema's default.
         """
         at = self._place(field)
         return default if at is None else _scalar(self.data, at, kind)
@@ -81,7 +81,7 @@ class Table:
         return None if at is None else Table(data=self.data, at=at, effort=self.effort)
 
     def text(self, field: int) -> str:
-        """Read a text; empty where there is none."""
+        """Read a text; empty if it is missing."""
         at = self._target(field)
         if at is None:
             return ""
@@ -92,7 +92,7 @@ class Table:
         return bytes(self.data[at + 4 : at + 4 + size]).decode("utf-8", "replace")
 
     def numbers(self, field: int, kind: str) -> tuple[int, ...] | None:
-        """Read a vector of scalars; None where there is none."""
+        """Read a vector of scalars; None if it is missing."""
         at = self._target(field)
         if at is None:
             return None
@@ -100,7 +100,7 @@ class Table:
         return tuple(map(int, struct.unpack_from(f"<{count}{kind}", self.data, at + 4)))
 
     def tables(self, field: int) -> tuple[Table, ...]:
-        """Follow a vector of tables; empty where there is none."""
+        """Follow a vector of tables; empty if it is missing."""
         return tuple(self._tables(field))
 
     def _tables(self, field: int) -> Iterator[Table]:
@@ -135,7 +135,7 @@ def read_root(data: bytes | memoryview, identifier: bytes) -> Table:
 
     Args:
         data: The whole file.
-        identifier: The four bytes its schema stamps it with; a shorter text stands for its beginning.
+        identifier: The four bytes of the schema's identifier, or their beginning.
 
     Raises:
         ValueError: It is another kind of file.
@@ -143,6 +143,6 @@ def read_root(data: bytes | memoryview, identifier: bytes) -> Table:
     view = memoryview(data)
     stamp = bytes(view[4:8])
     if len(stamp) < 4 or not stamp.startswith(identifier):  # noqa: PLR2004 - the stamp's size
-        raise ValueError(f"it does not bear the stamp {identifier.decode()}")
+        raise ValueError(f"it lacks the identifier {identifier.decode()}")
     effort = Effort(LEAST_STEPS + STEPS_PER_BYTE * len(view))
     return Table(data=view, at=_scalar(view, 0, "I"), effort=effort)

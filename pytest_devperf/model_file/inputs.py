@@ -1,4 +1,4 @@
-"""The inputs of a model: given ones are checked, missing ones made, the same in every run and on every target."""
+"""The inputs of a model: given ones are checked, missing ones are generated, the same in every run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 LARGEST_BYTES = 1 << 30
-"""1 GiB of made inputs: more than that is a wrong dimension, and a phone would not take it."""
+"""1 GiB of generated inputs: more means a wrong dimension, and a phone has no room for it."""
 
 STRING_BYTES = 16
-"""Size of a short string, for the limit alone."""
+"""Size of a short string, only for the limit."""
 
 TEXT = "devperf"
 """Value of every element of a string input."""
@@ -41,25 +41,25 @@ ITEM_BYTES: Mapping[str, int] = {
     "complex128": 16,
     "string": STRING_BYTES,
 }
-"""Element types that inputs can have, with their sizes; all others have no NumPy type of their own."""
+"""Element types of inputs, with their sizes; NumPy has no type for any other."""
 
 
 INDEX_TYPES = frozenset({"int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"})
-"""Types that the indices of a table have; uint8 mostly holds pixels."""
+"""Types of indices into a table; uint8 mostly contains pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInputs:
-    """The inputs of one method of a model, or why there are none."""
+    """The inputs of one method of a model, or the reason why there are none."""
 
     arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     """Arrays by input name, in the model's order; empty if the model cannot be run."""
     reason: str | None = None
-    """Why no inputs can be made, whatever a test passes."""
+    """Why inputs cannot be generated, whatever a test passes."""
     wants: str | None = None
-    """What a test has to pass first."""
+    """The arguments that a test has to pass first."""
     indices: tuple[str, ...] = ()
-    """Integer inputs that were made: a table may be shorter than they reach."""
+    """Generated integer inputs: a table may be shorter than their values."""
 
     @property
     def is_ready(self) -> bool:
@@ -74,7 +74,7 @@ class ModelInputs:
 
         Raises:
             CaseError: The test has to pass something first.
-            Unsupported: No inputs can be made, whatever the test passes.
+            Unsupported: Inputs cannot be generated, whatever the test passes.
         """
         if self.wants is not None:
             raise CaseError(f"{Path(path).name}: {self.wants}")
@@ -83,17 +83,17 @@ class ModelInputs:
 
     @property
     def remedy(self) -> str:
-        """The next step if the runtime refuses the values that were made; empty if none of them can be the reason."""
+        """The next step if the runtime refuses the generated values; empty if none of them can be the reason."""
         if not self.indices:
             return ""
         from pytest_devperf.inputs.array import INDEX_HIGH
 
         given = ", ".join(f"{name!r}: array" for name in self.indices)
-        return f"its integer inputs were made, from 0 to {INDEX_HIGH - 1}; out of range? pass inputs={{{given}}}"
+        return f"its integer inputs were generated, from 0 to {INDEX_HIGH - 1}; out of range? pass inputs={{{given}}}"
 
 
 def named_sizes(spec: TensorSpec) -> tuple[int | str, ...]:
-    """Give every open dimension a name that `dims=` can use: its own, or `input.axis` if it has none.
+    """Name every open dimension for `dims=`: by its own name, or `input.axis` if it has none.
 
     >>> named_sizes(TensorSpec(name="x", dtype="float32", shape=("batch", 576, None)))
     ('batch', 576, 'x.2')
@@ -109,30 +109,30 @@ def pinned_shape(spec: TensorSpec, dims: Mapping[str, int]) -> tuple[int, ...] |
 
 
 def open_sizes(spec: TensorSpec, dims: Mapping[str, int]) -> tuple[str, ...]:
-    """Name the sizes that stay open."""
+    """List the sizes that stay open."""
     return tuple(size for size in named_sizes(spec) if isinstance(size, str) and size not in dims)
 
 
 def make_inputs(specs: tuple[TensorSpec, ...], dims: Mapping[str, int], given: Mapping[str, Any] | None) -> ModelInputs:
-    """Check the inputs that were given and make those that are missing.
+    """Check the given inputs and generate the missing ones.
 
     Args:
         specs: The model's inputs.
         dims: Sizes of symbolic dimensions.
-        given: Arrays by input name; inputs it lacks are made.
+        given: Arrays by input name; missing inputs are generated.
 
     Returns:
         The inputs, or the reason why there are none.
 
     Raises:
-        CaseError: An input or dimension is not the model's, or a given array has another type, rank or size.
+        CaseError: The model has no such input or dimension, or a given array has another type, rank or size.
     """
     given = dict(given or {})
     _check_names(specs, dims, given)
     open_specs = [spec for spec in specs if spec.name not in given]
     for spec in open_specs:
         if spec.dtype not in ITEM_BYTES:
-            return ModelInputs(reason=f"input {spec.name!r} is of type {spec.dtype}, which cannot be fed")
+            return ModelInputs(reason=f"input {spec.name!r} is of type {spec.dtype}, which is not supported")
     shapes = {spec.name: pinned_shape(spec, dims) for spec in open_specs}
     known = {name: shape for name, shape in shapes.items() if shape is not None}
     wants = _wants(open_specs, dims) or _too_large(specs, known)
@@ -148,7 +148,7 @@ def make_inputs(specs: tuple[TensorSpec, ...], dims: Mapping[str, int], given: M
 
 
 def _wants(specs: Sequence[TensorSpec], dims: Mapping[str, int]) -> str | None:
-    """Name what a test has to pass for inputs that it did not give: every open size at once, or an array."""
+    """Describe what a test has to pass for missing inputs: every open size at once, or an array."""
     for spec in specs:
         if spec.shape is None:
             return f"input {spec.name!r} has no shape; pass inputs={{{spec.name!r}: array}}"
@@ -165,7 +165,7 @@ def _wants(specs: Sequence[TensorSpec], dims: Mapping[str, int]) -> str | None:
 
 
 def make_array(dtype: str, shape: tuple[int, ...], *, seed: int) -> np.ndarray[Any, Any]:
-    """Make the values of one input; integers are small, so that they are valid indices."""
+    """Generate the values of one input; integers are small, so that they are valid indices."""
     import numpy as np
 
     if dtype == "string":
@@ -176,7 +176,7 @@ def make_array(dtype: str, shape: tuple[int, ...], *, seed: int) -> np.ndarray[A
 
 
 def check_array(spec: TensorSpec, value: Any, dims: Mapping[str, int]) -> np.ndarray[Any, Any]:  # noqa: ANN401 - whatever a test passes
-    """Check a given array, and never cast it: a silent cast would be another workload.
+    """Check a given array, and never cast it: a silent cast would change the workload.
 
     Raises:
         CaseError: It has another type, rank or size.

@@ -1,6 +1,6 @@
-"""What a .tflite file says about itself, read without any runtime.
+"""The description that a .tflite file contains, read without any runtime.
 
-Source: the LiteRT project's `schema.fbs` (numbers of fields and types, the stamp `TFL3`).
+Source: the LiteRT project's `schema.fbs` (numbers of fields and types, the identifier `TFL3`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ELEMENT_TYPES = [
     "float8_e4m3fn",
     "float8_e5m2",
 ]
-"""`TensorType` in the schema's order, in NumPy's names where NumPy has the type."""
+"""`TensorType` in the schema's order, with NumPy's names if NumPy has the type."""
 
 SUBGRAPHS, SIGNATURES = 2, 7
 """Fields of `Model`."""
@@ -58,10 +58,10 @@ MAP_NAME, MAP_TENSOR = 0, 1
 
 
 def parse_litert(data: bytes | memoryview) -> tuple[Method, ...]:
-    """Read the methods of a .tflite file: its signatures, or the main subgraph where it has none.
+    """Parse the methods of a .tflite file: its signatures, or the main subgraph if it has none.
 
     Raises:
-        ValueError: It is no such file.
+        ValueError: It is not such a file.
     """
     model = read_root(data, STAMP)
     subgraphs = model.tables(SUBGRAPHS)
@@ -75,7 +75,7 @@ def read_litert(path: str) -> tuple[Method, ...]:
     """Read the methods of a file.
 
     Raises:
-        CaseError: There is no such file, or it is no LiteRT model.
+        CaseError: There is no such file, or it is not a LiteRT model.
     """
     return read_methods(path, parse_litert, kind="LiteRT model")
 
@@ -87,7 +87,7 @@ def _main(subgraph: Table) -> Method:
 def _signature(table: Table, subgraphs: tuple[Table, ...]) -> Method:
     place = table.number(SIGNATURE_SUBGRAPH, "I")
     if place >= len(subgraphs):
-        raise ValueError("a signature names a subgraph that is not there")
+        raise ValueError("a signature refers to a subgraph that does not exist")
     called = [
         {each.number(MAP_TENSOR, "I"): each.text(MAP_NAME) for each in table.tables(names)}
         for names in (SIGNATURE_INPUTS, SIGNATURE_OUTPUTS)
@@ -98,12 +98,12 @@ def _signature(table: Table, subgraphs: tuple[Table, ...]) -> Method:
 def _method(
     name: str, place: int, subgraph: Table, inputs_called: dict[int, str], outputs_called: dict[int, str]
 ) -> Method:
-    """Read a method; its inputs stand in the subgraph's order, under the signature's names where it has some."""
+    """Read a method; its inputs have the subgraph's order, and the signature's names if it has any."""
     tensors = subgraph.tables(TENSORS)
     inputs = [index for index in subgraph.numbers(INPUTS, "i") or () if index >= 0]
     outputs = [index for index in subgraph.numbers(OUTPUTS, "i") or () if index >= 0]
     if any(index >= len(tensors) for index in (*inputs, *outputs)):
-        raise ValueError("an input or output names a tensor that is not there")
+        raise ValueError("an input or output refers to a tensor that does not exist")
     return Method(
         name=name,
         place=place,
@@ -115,7 +115,7 @@ def _method(
 
 
 def _specs(tensors: Sequence[tuple[Table, str | None]]) -> tuple[TensorSpec, ...]:
-    """Describe tensors under the names a signature gives them, else their own; stripped ones get a number."""
+    """Describe tensors by a signature's names, or their own; a stripped tensor gets a number."""
     names = distinct(called or tensor.text(NAME) for tensor, called in tensors)
     return tuple(_spec(name, tensor) for name, (tensor, _) in zip(names, tensors, strict=True))
 
@@ -130,9 +130,9 @@ def _spec(name: str, tensor: Table) -> TensorSpec:
 
 
 def _shape(tensor: Table) -> tuple[Size, ...]:
-    """Take the shape signature, which marks open dimensions by -1, before the shape, which has 1 in their place.
+    """Return the shape signature, in which -1 marks open dimensions, or else the shape, which has 1 in their place.
 
-    Without either the tensor is a scalar: exporters write no rank for one more often than they mean an unknown.
+    A tensor without either is a scalar: exporters more often omit a scalar's rank than they mean an unknown one.
     """
     sizes = tensor.numbers(SIGNATURE_SHAPE, "i") or tensor.numbers(SHAPE, "i") or ()
     return tuple(None if size < 0 else size for size in sizes)

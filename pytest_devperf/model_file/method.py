@@ -1,4 +1,4 @@
-"""The methods of a model file: what each takes and returns, and the inputs that are made for them."""
+"""The methods of a model file: their inputs and outputs, and the inputs that are generated for them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pytest_devperf.model_file.inputs import ModelInputs, format_spec, make_inpu
 from pytest_devperf.model_file.tensor import TensorSpec
 
 MAIN = "forward"
-"""Name under which a workload finds the only method of a model, whatever the file calls it."""
+"""Name that a workload uses for the only method of a model, whatever its name in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """One entry of a model."""
+    """One method of a model."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -30,9 +30,9 @@ class Method:
     input_places: tuple[int, ...] = ()
     """Index of each input among the file's tensors or values, for runtimes that need it."""
     output_places: tuple[int, ...] = ()
-    """The same of each output."""
+    """The same for each output."""
     backends: tuple[str, ...] = ()
-    """What it was lowered to when it was exported, by the runtime's names."""
+    """Backends that it was lowered to when it was exported, with the runtime's names."""
     reason: str | None = None
     """Why it cannot be executed by itself, whatever its inputs."""
 
@@ -52,12 +52,12 @@ class ModelMethods:
 
     @property
     def skipped(self) -> dict[str, str]:
-        """Names of those that cannot, with the reason."""
+        """Methods that cannot be executed, with the reason."""
         return {name: each.reason for name, each in self.inputs.items() if each.reason is not None}
 
     @property
     def wanting(self) -> dict[str, str]:
-        """Names of those that need something, with what a test has to pass."""
+        """Methods that need something, with what a test has to pass."""
         return {name: each.wants for name, each in self.inputs.items() if each.wants is not None}
 
     def describe_inputs(self) -> dict[str, dict[str, object]]:
@@ -70,7 +70,7 @@ class ModelMethods:
         }
 
     def find(self, model: Model) -> Method:
-        """Find the method that a workload names; `forward` also means the first that can be executed.
+        """Find the method for a workload; `forward` also means the first that can be executed.
 
         Raises:
             CaseError: There is no such method.
@@ -84,11 +84,11 @@ class ModelMethods:
         return self.methods[names.index(name)]
 
     def select(self, model: Model) -> tuple[Method, ModelInputs]:
-        """Find the method that a workload names, and its inputs.
+        """Find the method for a workload, and its inputs.
 
         Raises:
             CaseError: There is no such method, or the test has to pass something first.
-            Unsupported: No inputs can be made for it.
+            Unsupported: Its inputs cannot be generated.
         """
         method = self.find(model)
         inputs = self.inputs[method.name]
@@ -102,7 +102,7 @@ def read_methods(path: str, parse: Callable[[memoryview], tuple[Method, ...]], *
     Args:
         path: The file.
         parse: Parses its bytes; a `ValueError` explains why they cannot be parsed.
-        kind: What the file should be (`LiteRT model`).
+        kind: Expected kind of file (`LiteRT model`).
 
     Raises:
         CaseError: There is no such file, it is of another kind, or it has no method.
@@ -111,19 +111,19 @@ def read_methods(path: str, parse: Callable[[memoryview], tuple[Method, ...]], *
     try:
         methods = parse(data)
     except ValueError as error:
-        raise CaseError(f"{path} is no {kind}: {error}", "export it again") from error
+        raise CaseError(f"{path} is not a valid {kind}: {error}", "export it again") from error
     if not methods:
-        raise CaseError(f"{path} has no method that could be run", "export it again")
+        raise CaseError(f"{path} has no method that can be run", "export it again")
     if len({method.name for method in methods}) < len(methods):
-        raise CaseError(f"two methods of {path} have one name", "export it again")
+        raise CaseError(f"two methods of {path} have the same name", "export it again")
     return methods
 
 
 def prepare_methods(methods: tuple[Method, ...], model: Model) -> ModelMethods:
-    """Make the inputs of every method; a given input or dimension must belong to at least one of them.
+    """Generate the inputs of every method; a given input or dimension must belong to at least one of them.
 
     Raises:
-        CaseError: It belongs to none, or a given array has another type, rank or size.
+        CaseError: A given input or dimension belongs to no method, or an array has another type, rank or size.
     """
     given: Mapping[str, Any] = model.inputs or {}
     specs = [spec for method in methods for spec in method.inputs]

@@ -1,7 +1,7 @@
-"""What an ONNX file says about itself, read without any runtime.
+"""The description that an ONNX file contains, read without any runtime.
 
-A session knows the same, but making one is the load that is to be measured: it fills caches and
-leaves memory behind. So the few messages that matter are parsed from the protobuf wire format.
+A session has the same information, but its creation is the load that is to be measured: it fills caches and leaves
+memory behind. Therefore the few messages that matter are parsed from the protobuf wire format.
 
 Source: onnx/onnx.proto3 of the ONNX project (field numbers), protobuf's "Encoding" page (wire format).
 """
@@ -45,15 +45,15 @@ ELEMENT_TYPES: Mapping[int, str] = {
     22: "int4",
     23: "float4e2m1",
 }
-"""`TensorProto.DataType`, in NumPy's names where NumPy has the type."""
+"""`TensorProto.DataType`, with NumPy's names if NumPy has the type."""
 
 CONTAINER_TYPES: Mapping[int, str] = {4: "sequence", 5: "map", 8: "sparse tensor", 9: "optional", 7: "opaque"}
-"""Fields of `TypeProto` that are no plain tensor."""
+"""Fields of `TypeProto` that are not plain tensors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """Inputs and outputs of a model, and the files its weights lie in."""
+    """Inputs and outputs of a model, and the files that contain its weights."""
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
@@ -70,7 +70,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004 - the top bit says that more follows
+        if byte < 0x80:  # noqa: PLR2004 - the top bit is set if more bytes follow
             return value, at
         shift += 7
         if shift > 63:  # noqa: PLR2004 - a varint holds 64 bits
@@ -78,7 +78,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def _fields(data: memoryview) -> Iterator[Field]:
-    """Walk the fields of a message: numbers for varints, views for everything with a length."""
+    """Iterate over the fields of a message: numbers for varints, views for everything with a length."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -109,7 +109,7 @@ def _number(data: memoryview, wanted: int) -> int | None:
 def _size(dimension: memoryview) -> Size:
     """Read `TensorShapeProto.Dimension`: dim_value = 1, dim_param = 2."""
     value = _number(dimension, 1)
-    if value is not None and value < 1 << 63:  # negative sizes are exporters' way of saying "unknown"
+    if value is not None and value < 1 << 63:  # exporters write negative sizes for "unknown"
         return value
     return _text(dimension, 2) or None
 
@@ -142,11 +142,11 @@ CHILDREN: Mapping[str, Mapping[int, str]] = {
     "sparse": {1: TENSOR, 2: TENSOR},
     TENSOR: {},
 }
-"""Where tensors, and so external data, can lie: message -> field number -> message."""
+"""Messages in which tensors, and so external data, can occur: message -> field number -> message."""
 
 
 MOST_LEVELS = 100
-"""Levels of messages in one another that protobuf's own readers take. Source: protobuf, CodedInputStream."""
+"""Nesting of messages that protobuf's own readers accept. Source: protobuf, CodedInputStream."""
 
 
 def _tensors(data: memoryview) -> Iterator[memoryview]:
@@ -180,7 +180,7 @@ def parse_schema(data: bytes | memoryview) -> Schema:
     """Parse inputs, outputs and external files from a model's bytes.
 
     Raises:
-        ValueError: They are no ONNX model.
+        ValueError: They are not an ONNX model.
     """
     view = memoryview(data)
     try:
@@ -191,7 +191,7 @@ def parse_schema(data: bytes | memoryview) -> Schema:
         inputs = tuple(spec for spec in map(_spec, _messages(graph, 11)) if spec.name not in constants)
         outputs = tuple(map(_spec, _messages(graph, 12)))
         if len({spec.name for spec in inputs}) < len(inputs):
-            raise ValueError("two of its inputs have one name")
+            raise ValueError("two of its inputs have the same name")
         return Schema(inputs=inputs, outputs=outputs, external=tuple(sorted(set(_external(view)))))
     except (IndexError, UnicodeDecodeError) as error:
         raise ValueError("not in protobuf's wire format, or cut off") from error
@@ -201,23 +201,23 @@ def read_schema(path: str) -> Schema:
     """Read the schema of a model file.
 
     Raises:
-        CaseError: There is no such file, or it is no ONNX model.
+        CaseError: There is no such file, or it is not an ONNX model.
     """
     data = map_model(path)
     try:
         return parse_schema(data)
     except ValueError as error:
-        raise CaseError(f"{path} is no ONNX model: {error}", "export it again") from error
+        raise CaseError(f"{path} is not a valid ONNX model: {error}", "export it again") from error
 
 
 def prepare_onnx(model: Model) -> tuple[Schema, ModelMethods]:
-    """Read a model's schema, and make the inputs of its only method.
+    """Read a model's schema, and generate the inputs of its only method.
 
     Raises:
-        CaseError: There is no such file, or something that was given is not the model's.
+        CaseError: There is no such file, or an argument does not match the model.
     """
     if model.method != MAIN:
-        raise CaseError(f"{Path(model.path).name} has no method {model.method!r}", f"an ONNX model has {MAIN!r} alone")
+        raise CaseError(f"{Path(model.path).name} has no method {model.method!r}", f"an ONNX model only has {MAIN!r}")
     if model.provider_options is not None and len(model.provider_options) != len(model.providers or ()):
         raise CaseError("provider_options need one mapping per provider", f"providers are {model.providers}")
     schema = read_schema(model.path)

@@ -1,4 +1,4 @@
-"""What a model file says about one input or output."""
+"""The description of one input or output in a model file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ class TensorSpec:
 
     name: str
     dtype: str
-    """NumPy's name of the element type, `string`, or the word for what is no plain tensor (`sequence`)."""
+    """NumPy's name of the element type, `string`, or a word for anything but a plain tensor (`sequence`)."""
     shape: tuple[Size, ...] | None
     """Sizes by dimension; None if not even the rank is known."""

@@ -1,7 +1,7 @@
 """The pytest plugin: hooks, options, markers and the fixture.
 
-This module is imported in every session in which the plugin is installed, so it imports nothing but
-what every session needs; the measuring parts are imported when a session measures.
+This module is imported in every session in which the plugin is installed, so it only imports what every session needs;
+the code that measures is imported when a session measures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MARKERS = (
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Offer our hooks to other plugins."""
+    """Add our hooks for other plugins."""
     from pytest_devperf.plugin import hookspec
 
     pluginmanager.add_hookspecs(hookspec)
@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
-    """Do what must precede other plugins' part in this very hook: they act on options, and begin to capture."""
+    """Do what must precede other plugins' implementations of this hook: they act on options, and begin to capture."""
     if origin.HANDOVER is not None:
         from pytest_devperf.plugin.worker import begin
 
@@ -64,7 +64,7 @@ def _writes_to_stdout(early_config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register markers; if this session measures, register the parts that do."""
+    """Register markers; if this session measures, register the hooks for it."""
     for line in MARKERS:
         config.addinivalue_line("markers", line)
     if origin.HANDOVER is None:
@@ -91,7 +91,7 @@ def _configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark cases before `-m` and `-k` look for them; one loop, since a hook per item costs more than its work."""
+    """Mark cases before `-m` and `-k` select; one loop, since a hook per item costs more than its work."""
     for item in cases_of(items):
         add_markers(item)
 
@@ -108,7 +108,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_devperf_make_target(config: pytest.Config, spec: str) -> Target | None:
-    """Answer the targets that come with the plugin."""
+    """Return the targets that are part of the plugin."""
     from pytest_devperf.plugin.calls import answer_target
 
     return answer_target(config, spec)
@@ -125,7 +125,7 @@ def devperf(request: pytest.FixtureRequest) -> Generator[Benchmark, None, None]:
         )
     if getattr(getattr(request.node, "obj", None), "is_hypothesis_test", False):
         pytest.fail(
-            "hypothesis calls this test again and again with other inputs, each of which is another workload: "
+            "hypothesis calls this test repeatedly with other inputs, and each is another workload: "
             "measure fixed inputs in a test without @given",
             pytrace=False,
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """End the session with exit code 4 and one line if it cannot be carried out: the one place that says so to pytest.
+    """End the session with exit code 4 and one line if it cannot run: all usage errors pass through here.
 
     Raises:
         pytest.UsageError: An error of ours was raised.
@@ -41,7 +41,7 @@ class Meters(Protocol):
     """Provides cases with their meters: in a session's own process, or in a fresh interpreter."""
 
     def meter(self, item: pytest.Item) -> Meter | None:
-        """Hand a running case its meter; None if it is not measured."""
+        """Return the meter of a running case; None if it is not measured."""
         ...
 
 
@@ -69,7 +69,7 @@ def open_targets(config: pytest.Config, spec: str, options: TargetOptions, *, un
 
 
 def answer_target(config: pytest.Config, spec: str) -> Target | None:
-    """Open a target that comes with the plugin; None if the spec means none of them."""
+    """Open a target that is part of the plugin; None if the spec is for another one."""
     from pytest_devperf.session.devices.our_targets import open_target
 
     return open_target(spec, _targets_of(config), config.stash[TARGET_OPTIONS])
@@ -83,7 +83,7 @@ def _targets_of(config: pytest.Config) -> SessionTargets:
 
 
 def benchmark_of(request: pytest.FixtureRequest) -> Benchmark:
-    """Make the fixture of a test: it measures if the session does, else it calls once."""
+    """Make the fixture of a test: it measures if the session does, otherwise it calls once."""
     from pytest_devperf.plugin.fixture import Benchmark
     from pytest_devperf.session.starts.workloads import Workloads
 
@@ -115,7 +115,7 @@ class Calls:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Measure a test that has only the marker; finish the meter once the test's frame is gone."""
+        """Measure a test that only has the marker; finish the meter once the test's frame is gone."""
         meter = self._meters.meter(item) if is_case(item) else None
         if meter is None:
             return (yield)
@@ -130,7 +130,7 @@ class Unmeasured:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Report an error of ours by its sentence, as a measuring session does."""
+        """Report an error of this package by its message, as a measuring session does."""
         if not is_case(item):
             return (yield)
         with _sentences(item, None):
@@ -139,7 +139,7 @@ class Unmeasured:
 
 @contextmanager
 def _sentences(item: pytest.Item, meter: Meter | None) -> Iterator[None]:
-    """Let an error of ours fail or skip the test by its own sentence: a traceback through the plugin would bury it."""
+    """Let an error of this package fail or skip the test with its message, without a traceback."""
     problem: DevperfError | None = None
     try:
         yield
@@ -157,7 +157,7 @@ def _sentences(item: pytest.Item, meter: Meter | None) -> Iterator[None]:
 
 @contextmanager
 def _kept_path() -> Iterator[None]:
-    """Have what is imported late, for the next case or the report, found also if a test emptied the path."""
+    """Keep late imports, for the next case or the report, working even if a test empties the path."""
     path = tuple(sys.path)
     try:
         yield
@@ -166,7 +166,7 @@ def _kept_path() -> Iterator[None]:
 
 
 def _explain(item: pytest.Item, error: TypeError) -> None:
-    """Have the fixture of a test explain an error that it may know the reason of."""
+    """Add the fixture's explanation to an error, if it has one."""
     from pytest_devperf.plugin.fixture import Benchmark
 
     benchmark = getattr(item, "funcargs", {}).get(MARKER)
@@ -176,7 +176,7 @@ def _explain(item: pytest.Item, error: TypeError) -> None:
 
 @contextmanager
 def _measured_whole(item: pytest.Item, meter: Meter) -> Iterator[None]:
-    """Measure the whole test function of a test that has only the marker, without its fixtures."""
+    """Measure the whole test function of a test that only has the marker, without its fixtures."""
     function = getattr(item, "obj", None)
     if takes_fixture(item) or function is None:
         yield
@@ -220,7 +220,7 @@ def call_coroutine(item: pytest.Function) -> None:
     run_in_loop(lambda: item.obj(**arguments))
 
 
-# -- one test, without reporting it yet -------------------------------------------------------------
+# -- one test, not reported yet ---------------------------------------------------------------------
 
 
 class _Subtests:

@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from pytest_devperf.session.options.settings import Settings
 
 LEFT_OUT: pytest.StashKey[bool] = pytest.StashKey()
-"""Marks an item that our own suite left out."""
+"""Marks an item that our own suite option deselected."""
 
 
 class CollectionWatch:
-    """The hooks that watch a collection; with pytest-xdist the controller adds what its workers collected."""
+    """The hooks that watch a collection; with pytest-xdist, the controller adds the collections of its workers."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.ids: set[str] | None = None
-        """Ids of the cases that were collected, deselected ones too; None until pytest has collected without an
+        """Ids of the cases that were collected, deselected ones included; None until pytest has collected without an
         error."""
         self.deselected = 0
-        """How many cases the user deselected."""
+        """Number of cases that the user deselected."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: Sequence[pytest.Item]) -> None:
-        """Note which cases there are, before any is deselected."""
+        """Record the cases before any is deselected."""
         self.ids = {id_of(item, merged_keywords(item)) for item in items if is_case(item)}
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count the cases that the user deselected; our own suite does not count."""
+        """Count the cases that the user deselected; those of our own suite option do not count."""
         self.deselected += sum(1 for item in items if is_case(item) and not item.stash.get(LEFT_OUT, False))
 
     def collected(self) -> Collected:
-        """Sum the collection up."""
+        """Summarise the collection."""
         return Collected(
             ids=frozenset(self.ids or ()),
             scope=scope_of(self._config),
@@ -56,14 +56,14 @@ class CollectionWatch:
 
 
 class Suites:
-    """Leaves full cases out of a session that wants the quick suite."""
+    """Deselects full cases in a session for the quick suite."""
 
     def __init__(self, suite: str) -> None:
         self._suite = suite
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Deselect full cases under `--devperf-suite=quick`, but for those that the command line names."""
+        """Deselect full cases under `--devperf-suite=quick`, except those named on the command line."""
         left_out = [] if self._suite == "full" else list(_full_and_not_named(config, items))
         if not left_out:
             return
@@ -93,10 +93,10 @@ def only_looks(config: pytest.Config) -> bool:
 def cases_of_tests(
     items: Sequence[pytest.Item], settings: Settings, seed: int
 ) -> list[tuple[pytest.Item, Case, TestAddress]]:
-    """Make the cases of tests; the very same item once more, from a conftest, is one case.
+    """Make the cases of tests; an item that a conftest adds twice is one case.
 
     Raises:
-        UsageError: A marker cannot be used, or two tests have one id and would be one another's baseline.
+        UsageError: A marker is invalid, or two tests share an id, so that each would be the other's baseline.
     """
     from pytest_devperf.session.case_state import TestAddress
 
@@ -118,7 +118,7 @@ def case_of(item: pytest.Item, settings: Settings, seed: int) -> Case:
     """Make the case of a test.
 
     Raises:
-        UsageError: A marker's keyword is unknown or its value cannot be used; the test is named.
+        UsageError: A marker's keyword is unknown or its value is invalid; the message names the test.
     """
     from pytest_devperf.session.options.marker import MarkedTest, make_case
 
@@ -153,12 +153,12 @@ def _refuse_twin(other: pytest.Item, item: pytest.Item, case_id: str) -> None:
 
 
 def _named(item: pytest.Item) -> str:
-    """Name a test by its file, line and names: two tests may have one node id."""
+    """Describe a test by its file, line and names: two tests may have the same node id."""
     line = item.location[1]
     return f"{item.path}{'' if line is None else f':{line + 1}'}::{location_of(item).names}"
 
 
-# -- where tests are --------------------------------------------------------------------------------
+# -- locations of tests -----------------------------------------------------------------------------
 
 
 def location_of(item: pytest.Item) -> Location:
@@ -170,10 +170,10 @@ def location_of(item: pytest.Item) -> Location:
 
 
 def id_of(item: pytest.Item, keywords: Mapping[str, Any]) -> str:
-    """Name a case: by its marker's `id=`, or by its node id.
+    """Return the id of a case: that of its marker, or its node id.
 
-    Outside rootdir the node id depends on the arguments of the command line and need not hold the file, so that two
-    tests may share one; there the file's own path takes its place.
+    Outside rootdir, the node id depends on the arguments of the command line and may lack the file, so that two tests
+    may share it; there, the path of the file replaces its beginning.
     """
     given = keywords.get("id")
     if given is not None:
@@ -193,14 +193,14 @@ def scope_of(config: pytest.Config) -> Scope:
 
 
 def named_by(config: pytest.Config) -> tuple[Location, ...]:
-    """Read the arguments of the command line: files, folders, tests, and with `--pyargs` modules."""
+    """Parse the arguments of the command line: files, folders, tests, and modules with `--pyargs`."""
     return tuple(_parse_argument(config, os.fspath(arg)) for arg in config.args)
 
 
 def _parse_argument(config: pytest.Config, arg: str) -> Location:
     head, _, names = arg.partition("::")
     file = (_find_module(head) if config.option.pyargs else None) or head
-    path = Path(os.path.abspath(config.invocation_params.dir / file))  # noqa: PTH100 - pytest follows no links either
+    path = Path(os.path.abspath(config.invocation_params.dir / file))  # noqa: PTH100 - pytest does not follow links either
     return Location(relative_path(path, config.rootpath), names)
 
 
@@ -217,7 +217,7 @@ def _find_module(name: str) -> str | None:
 
 
 def _ignored(config: pytest.Config) -> tuple[str, ...]:
-    """List what `--ignore` and `--ignore-glob` leave out, as patterns."""
+    """Return what `--ignore` and `--ignore-glob` exclude, as patterns."""
     folder = config.invocation_params.dir
     paths = [os.path.normpath(folder / each) for each in config.getoption("ignore") or ()]
     globs = [os.path.normpath(folder / each) for each in config.getoption("ignore_glob") or ()]

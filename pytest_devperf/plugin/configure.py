@@ -54,23 +54,23 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.device import Device
 
 OUTPUT: pytest.StashKey[DocumentOutput] = pytest.StashKey()
-"""Standard output, taken for a file that the session writes."""
+"""Standard output, reserved for a file that the session writes."""
 
 SEED_BELOW = 2**31
-"""Seeds are short enough to be typed again."""
+"""Short seeds, which are easy to copy."""
 
 
 def reserve_output(config: pytest.Config) -> None:
-    """Take standard output for the run document or a report, until the session ends."""
+    """Reserve standard output for the run document or a report, until the session ends."""
     config.stash[OUTPUT] = DocumentOutput()
     config.add_cleanup(config.stash[OUTPUT].give_back)
 
 
 def configure(config: pytest.Config) -> None:
-    """Read the options and register the parts that measure.
+    """Read the options and register the hooks that measure.
 
     Raises:
-        UsageError: An option cannot be used, or the gate could not hold.
+        UsageError: An option is invalid, or the gate could not be met.
     """
     check_rootdir(config)
     settings = read_settings(config)
@@ -83,13 +83,13 @@ def configure(config: pytest.Config) -> None:
         xdist.check(settings)
         if hasattr(config, "workerinput"):
             settings = xdist.for_worker(settings, config.workerinput)
-            # The controller has seen that some phone has a baseline; cases of one without are new.
+            # The controller has checked that some phone has a baseline; cases on a phone without one are new.
             place, send, lenient = xdist.Worker(config), xdist.send_to_controller, True
             unit = config.workerinput[xdist.UNIT]
         else:
             place = controller = xdist.Controller(config, settings)
     if config.option.usepdb or getattr(config.option, "trace", False) or _is_debugged():
-        # A debugger sits in this process: the others would run past it.
+        # A debugger is attached to this process: the others would run past it.
         settings = replace(settings, plan_cli={**settings.plan_cli, "processes": 1})
     targets = open_targets(config, settings.target, _target_options(settings), unit=unit)
     annotates = is_github(os.environ) and not settings.no_github and not hasattr(config, "workerinput")
@@ -122,7 +122,7 @@ def make_session(
     screen: Screen,
     controller: Controller | None,
 ) -> Session:
-    """Make the measuring session of what pytest knows."""
+    """Create the measuring session."""
     services = Services(config)
     folder = Path(config.invocation_params.dir)
     storage = Storage(config.rootpath, folder, settings.store, pytest_devperf.__version__, services.make_store)
@@ -206,7 +206,7 @@ def _target_options(settings: Settings) -> TargetOptions:
 
 
 def _is_debugged() -> bool:
-    """Return whether a debugger has attached itself: coverage tools trace too, but do not stop."""
+    """Return whether a debugger is attached: coverage tools trace too, but do not stop."""
     return "pydevd" in sys.modules or "debugpy" in sys.modules
 
 
@@ -221,27 +221,27 @@ def is_spread(config: pytest.Config) -> bool:
 
 
 def check_rootdir(config: pytest.Config) -> None:
-    """Refuse a value of ours that moved pytest's root folder.
+    """Refuse a value of an option that changed pytest's root folder.
 
-    pytest looks for its root folder before plugins have named their options. A value in a word of its own
-    (`--devperf-compare /elsewhere/run.json`) is then a path like any other, and may move the root folder: all node
-    ids change, and with them every case's baseline.
+    pytest determines its root folder before plugins have registered their options. A value in a separate argument
+    (`--devperf-compare /elsewhere/run.json`) is then a path like any other, and may change the root folder: all node
+    ids change, and every case loses its baseline.
 
     Raises:
-        UsageError: One did; how to write it instead is named.
+        UsageError: A value did; the message shows how to write it instead.
     """
     paths: list[str] = list(config.option.file_or_dir)
-    values = [(row, value) for row, value in _in_words_of_their_own(config) if _is_there(config, value)]
+    values = [(row, value) for row, value in _separate_values(config) if _is_there(config, value)]
     for row, value in values:
         found, meant = _root(config, [*paths, value]), _root(config, paths)
         if found != meant:
             raise UsageError(
-                f"pytest took the {value} behind {row.flag} for a path of tests, and so {found} for its root folder, "
-                f"not {meant}: write {row.flag}={value} in one word"
+                f"pytest took the {value} after {row.flag} for a path of tests, and so {found} for its root folder, "
+                f"not {meant}: write {row.flag}={value} as one argument"
             )
 
 
-def _in_words_of_their_own(config: pytest.Config) -> Iterator[tuple[Row, str]]:
+def _separate_values(config: pytest.Config) -> Iterator[tuple[Row, str]]:
     words = [*shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *map(str, config.invocation_params.args)]
     rows = {row.flag: row for row in ROWS if row.kind not in FLAGS}
     for word, following in pairwise(words):
@@ -250,11 +250,11 @@ def _in_words_of_their_own(config: pytest.Config) -> Iterator[tuple[Row, str]]:
 
 
 def _is_there(config: pytest.Config, value: str) -> bool:
-    return os.path.exists(Path(config.invocation_params.dir) / value.split("::", maxsplit=1)[0])  # noqa: PTH110 - none may raise
+    return os.path.exists(Path(config.invocation_params.dir) / value.split("::", maxsplit=1)[0])  # noqa: PTH110 - never raises
 
 
 def _root(config: pytest.Config, paths: Sequence[str]) -> Path:
-    """Ask pytest where its root folder would be."""
+    """Determine the root folder that pytest would choose."""
     given = {
         "inifile": config.option.inifilename,
         "override_ini": None,
@@ -262,6 +262,6 @@ def _root(config: pytest.Config, paths: Sequence[str]) -> Path:
         "rootdir_cmd_arg": config.option.rootdir or None,
         "invocation_dir": config.invocation_params.dir,
     }
-    known = inspect.signature(determine_setup).parameters  # `override_ini` came with pytest 8.3
+    known = inspect.signature(determine_setup).parameters  # `override_ini` is new in pytest 8.3
     root: Path = determine_setup(**{name: value for name, value in given.items() if name in known})[0]
     return root

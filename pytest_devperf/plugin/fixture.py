@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pytest_devperf.session.starts.workloads import Paired, Workloads
 
 __tracebackhide__ = True
-# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 Result = TypeVar("Result")
 
 
 class Benchmark:
-    """Measures what a test passes to it; in a session without `--devperf` it runs it once."""
+    """Measures the workloads of a test; in a session without `--devperf` it runs each once."""
 
     def __init__(self, workloads: Workloads, meter: Meter | Once) -> None:
         self._workloads = workloads
@@ -43,7 +43,7 @@ class Benchmark:
             **kwargs: Its keyword arguments.
 
         Returns:
-            What the first, unrecorded call returned; in a coroutine test an awaitable of it.
+            The result of the first, unrecorded call; in a coroutine test an awaitable of it.
         """
         result: Result = self._time(LATENCY, function, args, kwargs)
         return result
@@ -77,14 +77,14 @@ class Benchmark:
         """Measure a generator as `first_item`, `per_item` and `latency`.
 
         Returns:
-            The list of its items; of an asynchronous generator in a coroutine test an awaitable of it.
+            The list of its items; for an asynchronous generator in a coroutine test an awaitable of it.
         """
         call = self._workloads.stream(function, args, kwargs)
         self._claim(LATENCY)
         return self._run(LATENCY, call)
 
     def load(self, factory: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Result:
-        """Bring an object up: metrics `load`, `first_load` and the memory it takes."""
+        """Load an object: metrics `load`, `first_load` and its memory."""
         self._workloads.require_factory(factory)
         loaded: Result = self._meter.load(factory, args, kwargs)
         return loaded
@@ -99,12 +99,12 @@ class Benchmark:
         provider_options: Sequence[Mapping[str, str]] | None = None,
         session_options: Mapping[str, Any] | None = None,
     ) -> Mapping[str, Any]:
-        """Measure a model alone: `load`, `execute.<method>`, memory.
+        """Measure a model: `load`, `execute.<method>`, memory.
 
         Args:
             path: The file; relative to the test file.
             dims: Sizes of symbolic dimensions.
-            inputs: Arrays by input name; without them deterministic ones are made.
+            inputs: Arrays by input name; without them, deterministic ones are generated.
             providers: Execution providers in order of preference.
             provider_options: Options of each, in the same order.
             session_options: Options of the runtime's session by name.
@@ -133,32 +133,32 @@ class Benchmark:
         environment: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> None:
-        """Measure a program that measures itself, or one that is timed as a whole: one round is one start of it.
+        """Measure a program that measures itself, or that is timed as a whole; each round starts it once.
 
         Args:
-            argv: Program and arguments; `{iterations}` and `{warmup}` are filled in. No shell reads them.
-            push: Files that lie beside the program where it runs; relative to the test file. `sub/data.txt` lies
-                there as `data.txt` and as `sub/data.txt`.
-            read: How its output becomes samples: a reader's name, or a function text -> samples. `"time"`: not at
-                all, the wall time of each start is taken. None: `"lines"` if an argument takes `{iterations}`, else
-                `"time"`.
-            cwd: Folder it runs in, on the device that it runs on. None: on a phone the folder of the pushed files,
-                on this machine the test's folder; a relative one is relative to that.
+            argv: Program and arguments; `{iterations}` and `{warmup}` are filled in. No shell is involved.
+            push: Files to put beside the program on its device; relative to the test file. `sub/data.txt` is available
+                as `data.txt` and as `sub/data.txt`.
+            read: How its output is converted to samples: name of a reader, or a function text -> samples. `"time"`: the
+                output is not read, and the wall time of each start is measured. None: `"lines"` if an argument contains
+                `{iterations}`, otherwise `"time"`.
+            cwd: Its working directory on the device. None: on a phone the folder of the pushed files, on this machine
+                the test's folder; a relative path is relative to that.
             environment: Variables added to its environment.
-            units: Units of values whose output names none.
+            units: Units of values that have none in the output.
         """
         command = self._workloads.command(argv, push=push, read=read, cwd=cwd, environment=environment, units=units)
         self._claim(LATENCY)
         self._skipping(lambda: self._meter.command(command))
 
     def paired(self, *, old: Paired, new: Paired, **how: Any) -> Mapping[str, Any] | None:
-        """Measure two programs or two models in turns, round by round: the metric's verdict is this test's.
+        """Measure two programs or two models in turns, round by round; their comparison is the verdict of this test.
 
-        Needs no saved run: what drifts touches both sides alike.
+        It needs no saved run, and drift affects both sides equally.
 
         Args:
             old: A list of arguments, as in `devperf.command`, or a model's path, as in `devperf.model`.
-            new: The same of what may have become slower.
+            new: The side that may have become slower, in the same form.
             **how: The other arguments of `devperf.command` or `devperf.model`, the same for both.
 
         Returns:
@@ -171,7 +171,7 @@ class Benchmark:
 
     def app(  # noqa: PLR0913 - what an app is and how it starts, each with one meaning
         self,
-        id: str,  # noqa: A002 - an application id is called so everywhere
+        id: str,  # noqa: A002 - the common name of an application id
         *,
         platform: str | None = None,
         build: Sequence[str] | None = None,
@@ -181,17 +181,17 @@ class Benchmark:
         cases: Sequence[str] | None = None,
         timeout_s: float = 600.0,
     ) -> tuple[str, ...]:
-        """Measure an app that hosts its own cases; each becomes a report of its own, `test_app[case]`.
+        """Measure an app that hosts its own cases; each case gets its own report, `test_app[case]`.
 
         Args:
             id: Application id, `com.example.bench`.
-            platform: `android` or `ios`; None: whichever phone the case runs on.
+            platform: `android` or `ios`; None: any phone that the case runs on.
             build: Command that builds and installs it, once per session, in the test file's folder.
             launch: Command that starts it; `{DEVPERF_COLLECTOR}` and the other names of docs/wire.md are filled in.
-            no_launch: Wait for an app that is started by hand.
-            environment: Further variables (on Android: extras of the intent) it is started with.
+            no_launch: Wait for an app that the user starts.
+            environment: Further variables for it (on Android: extras of the intent).
             cases: Cases that must be reported.
-            timeout_s: Longest wait for the next sign of the app.
+            timeout_s: Longest wait for the next request of the app.
 
         Returns:
             Names of the reported cases.
@@ -210,12 +210,12 @@ class Benchmark:
         return names
 
     def record(self, name: str, value: float, *, unit: str = "", better: Better = "lower") -> None:
-        """Record a value that the test determined itself; it is compared exactly unless a tolerance is given."""
+        """Record a value that the test itself measured; it is compared exactly unless a tolerance is set."""
         number = self._workloads.require_value(name, value, better)
         self._meter.record(self._workloads.require_name(name), number, unit=unit, better=better)
 
     def workload(self, /, **facts: Any) -> None:
-        """State facts of the work done: another value next time makes the case incomparable."""
+        """Record facts about the work done: a case whose facts change is no longer comparable."""
         self._meter.state(facts)
 
     @property
@@ -229,7 +229,7 @@ class Benchmark:
         """End the test's use of the fixture.
 
         Raises:
-            CaseError: A measurement was asked for and never awaited: nothing was measured.
+            CaseError: A measurement was never awaited: nothing was measured.
         """
         self._awaited.close(self._workloads.case_id)
 
@@ -254,7 +254,7 @@ class Benchmark:
         return self._run(metric, call)
 
     def _run(self, metric: str, call: Call) -> Any:  # noqa: ANN401 - whatever the function returns
-        """Measure a call, or make it once; one that is awaited runs in the test's own event loop if there is one."""
+        """Measure a call, or make it once; an awaited one runs in the test's event loop if there is one."""
         from pytest_devperf.targets.host.event_loop import is_in_coroutine
         from pytest_devperf.targets.host.once import is_awaited
 

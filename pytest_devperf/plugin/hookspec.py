@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @pytest.hookspec(firstresult=True)
 def pytest_devperf_clock(config: pytest.Config) -> Clock | None:
-    """Answer the clock that everything in this process waits and times by."""
+    """Return the clock that everything in this process waits and times with."""
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_devperf_make_target(config: pytest.Config, spec: str) -> Target | None:
-    """Answer the target that `--devperf-target=SPEC` or a marker's `target=` means."""
+    """Return the target for `--devperf-target=SPEC` or a marker's `target=`."""
 
 
 @pytest.hookspec
@@ -35,7 +35,7 @@ def pytest_devperf_simulated_phone(config: pytest.Config, phone: SimPhone) -> No
 
 @pytest.hookspec
 def pytest_devperf_sensors(config: pytest.Config, target: Target) -> Mapping[str, Sensor] | None:
-    """Answer further sensors of a device by name; each may use the device's shell, and returns °C or None.
+    """Return further sensors of a device by name; each may use the device's shell, and returns °C or None.
 
     They are read before and after every process start; `run_context.sensors_max_c` has the highest value of each.
     """
@@ -43,14 +43,14 @@ def pytest_devperf_sensors(config: pytest.Config, target: Target) -> Mapping[str
 
 @pytest.hookspec(firstresult=True)
 def pytest_devperf_make_store(config: pytest.Config, spec: str) -> Store | None:
-    """Answer the store that `--devperf-store=SPEC` means."""
+    """Return the store for `--devperf-store=SPEC`."""
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_devperf_compare(
     config: pytest.Config, record: Record, baseline: Baseline, policy: Policy
 ) -> Comparison | None:
-    """Answer the verdict of a case."""
+    """Return the verdict of a case."""
 
 
 @pytest.hookspec
@@ -70,31 +70,31 @@ class Services:
         self._config = config
 
     def clock(self) -> Clock | None:
-        """Ask for the clock."""
+        """Get the clock of a plugin."""
         clock: Clock | None = self._config.hook.pytest_devperf_clock(config=self._config)
         return clock
 
     def make_target(self, spec: str) -> Target | None:
-        """Ask for the target that a spec means."""
+        """Get the target of a spec."""
         target: Target | None = self._config.hook.pytest_devperf_make_target(config=self._config, spec=spec)
         return target
 
     def sensors(self, target: Target) -> Sequence[object]:
-        """Ask for further sensors of a device."""
+        """Get further sensors of a device."""
         answers: Sequence[object] = self._config.hook.pytest_devperf_sensors(config=self._config, target=target)
         return answers
 
     def prepare_simulated(self, phone: SimPhone) -> None:
-        """Have a simulated phone prepared."""
+        """Let plugins prepare a simulated phone."""
         self._config.hook.pytest_devperf_simulated_phone(config=self._config, phone=phone)
 
     def make_store(self, spec: str) -> Store | None:
-        """Ask for the store that a spec means."""
+        """Get the store of a spec."""
         store: Store | None = self._config.hook.pytest_devperf_make_store(config=self._config, spec=spec)
         return store
 
     def compare(self, record: Record, baseline: Baseline, policy: Policy) -> Comparison | None:
-        """Ask for the verdict of a case."""
+        """Get another plugin's verdict of a case."""
         comparison: Comparison | None = self._config.hook.pytest_devperf_compare(
             config=self._config, record=record, baseline=baseline, policy=policy
         )

@@ -1,6 +1,6 @@
-"""Which tests are cases, and the markers that say so.
+"""The markers of cases, and the tests that are cases.
 
-Asked in every session in which the plugin is installed, so it imports nothing.
+This module is imported in every session in which the plugin is installed, so it imports nothing.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def _is_case(item: pytest.Item, marked: dict[pytest.Collector, bool]) -> bool:
 
 
 def target_elsewhere(item: pytest.Item) -> str | None:
-    """Name the target that a marker pins a case to, if that is another one than this machine."""
+    """Return the target of a case's marker, if it is another one than this machine."""
     named = next((mark.kwargs["target"] for mark in item.iter_markers(MARKER) if "target" in mark.kwargs), None)
     return named if isinstance(named, str) and named not in HERE else None
 
 
 def takes_fixture(item: pytest.Item) -> bool:
-    """Return whether the test's own arguments or its fixtures use `devperf`."""
+    """Return whether the test's arguments or its fixtures use `devperf`."""
     return MARKER in getattr(item, "fixturenames", ())
 
 

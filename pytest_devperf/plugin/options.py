@@ -39,18 +39,18 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def _escaped(row: Row) -> str:
-    """Help text for argparse, in which a percent sign is doubled."""
+    """Return the help text for argparse, with percent signs doubled."""
     return row.help.replace("%", "%%")
 
 
 def wants_measuring(config: pytest.Config, option: argparse.Namespace | None = None) -> bool:
-    """Tell whether cases are measured: `--devperf`, or an option of the command line that implies it.
+    """Return whether cases are measured: under `--devperf`, or an option of the command line that implies it.
 
-    Cheap: it is asked in every session in which the plugin is installed.
+    It must be fast: it runs in every session in which the plugin is installed.
 
     Args:
         config: pytest's configuration.
-        option: The command line as far as it is known; None: all of it was read.
+        option: The command line as far as it is known; None: it was read completely.
     """
     option = option or config.option
     if option.devperf or any(getattr(option, row.key) is not None for row in AIMS):
@@ -59,10 +59,10 @@ def wants_measuring(config: pytest.Config, option: argparse.Namespace | None = N
 
 
 def check_values(config: pytest.Config) -> None:
-    """Refuse a value that cannot be read, in a session that measures.
+    """Refuse an invalid value, in a session that measures.
 
     Raises:
-        UsageError: There is one; the option or ini key is named.
+        UsageError: A value is invalid; the message names the option or ini key.
     """
     for row in (*ROWS, *INI_ONLY):
         read_cli(config, row)
@@ -76,22 +76,22 @@ def typed_rows(config: pytest.Config) -> Sequence[Row]:
 
 
 def check_typed_values(config: pytest.Config) -> None:
-    """Refuse a typed value that cannot be read, in a session that measures nothing.
+    """Refuse an invalid value on the command line, in a session that measures nothing.
 
-    Ini keys and `addopts` are there in every session: they must not keep ordinary tests from running.
+    Ini keys and `addopts` apply to every session: they must not prevent ordinary tests from running.
 
     Raises:
-        UsageError: There is one; the option is named.
+        UsageError: A value is invalid; the message names the option.
     """
     for row in typed_rows(config):
         read_cli(config, row)
 
 
 def read_cli(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
-    """Read an option of the command line; None if it is not there.
+    """Read an option of the command line; None if it is missing.
 
     Raises:
-        UsageError: Its value is empty or cannot be read; the option is named.
+        UsageError: Its value is empty or invalid; the message names the option.
     """
     raw = getattr(config.option, row.key, None)
     if raw is None or row.kind in FLAGS:
@@ -102,10 +102,10 @@ def read_cli(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are
 
 
 def read_ini(config: pytest.Config, row: Row) -> Any:  # noqa: ANN401 - rows are of many types
-    """Read an ini key; None if it is not there.
+    """Read an ini key; None if it is missing.
 
     Raises:
-        UsageError: Its value is empty or cannot be read; the key is named.
+        UsageError: Its value is empty or invalid; the message names the key.
     """
     raw = config.getini(row.key)
     if raw is None:
@@ -130,7 +130,7 @@ def read_settings(config: pytest.Config) -> Settings:
     """Read every option once.
 
     Raises:
-        UsageError: A value cannot be read; the option or ini key and the remedy are named.
+        UsageError: A value is invalid; the message names the option or ini key, and the next step.
     """
     from pytest_devperf.session.options.settings import Settings, check_settings, drop_other_aims
 
@@ -156,9 +156,9 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def read_providers(config: pytest.Config) -> tuple[str, ...] | None:
-    """Read the execution providers of models, which matter also if cases run once, unmeasured.
+    """Read the execution providers of models, which apply even if cases run once, unmeasured.
 
-    A value that cannot be read counts as not given: such a session does not ask for it.
+    An invalid value counts as missing: this session does not need it.
     """
     (row,) = (row for row in ROWS if row.name == "provider")
     try:
@@ -175,7 +175,7 @@ EFFECTIVE = frozenset({"provider"})
 
 
 def idle_words(config: pytest.Config) -> Sequence[str]:
-    """Say of the ini keys that name a run, and of the options that were typed, when they take effect."""
+    """Describe when the ini keys that name a run, and the options on the command line, take effect."""
     keys = ((row.key, str(config.getini(row.key) or "").strip()) for row in AIMS)
     named = ", ".join(f"{key} = {text}" for key, text in keys if text)
     flags = ", ".join(row.flag for row in typed_rows(config) if row.name not in EFFECTIVE)
@@ -184,19 +184,19 @@ def idle_words(config: pytest.Config) -> Sequence[str]:
 
 
 class Idle:
-    """Says what had no effect: a plain `pytest` runs every case once, unmeasured."""
+    """Reports options without effect: a plain `pytest` runs every case once, unmeasured."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = words
         self._cases = True
-        """Whether there are cases; pytest-xdist's controller does not know."""
+        """Whether there are cases; the controller of pytest-xdist does not know."""
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Look for cases: a session without any has nothing to measure."""
+        """Check for cases: a session without any has nothing to measure."""
         self._cases = any(is_case(item) for item in session.items)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's own reporter
-        """Write one line."""
+        """Write the line."""
         if self._cases:
             from pytest_devperf.untrusted import printable
 

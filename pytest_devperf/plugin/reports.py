@@ -1,4 +1,4 @@
-"""The reports of the tests behind the cases, and their change by verdicts."""
+"""The reports of the tests behind the cases, and how verdicts change them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REGRESSED = "devperf_regressed"
 
 
 def is_strict_xpass(report: pytest.TestReport) -> bool:
-    """Return whether a strict `xfail` test failed for passing."""
+    """Return whether a strict `xfail` test failed because it passed."""
     return (
         report.when == "call"
         and report.failed
@@ -50,7 +50,7 @@ def outcome_of(reports: Sequence[pytest.TestReport]) -> TestOutcome:
 
 @dataclass(slots=True, kw_only=True)
 class RanTest:
-    """The test of a case, and what pytest is to hear of it."""
+    """The test of a case, and its reports for pytest."""
 
     item: pytest.Item
     nodeid: str
@@ -59,23 +59,23 @@ class RanTest:
 
     @property
     def call_report(self) -> pytest.TestReport:
-        """The report of the call, or the last one if there was no call; no subtest's, which has a context."""
+        """The report of the call, or the last one if there was no call; never a subtest's, which has a context."""
         own = [report for report in self.reports if not hasattr(report, "context")]
         return next((report for report in own if report.when == "call"), own[-1])
 
     def add_properties(self, properties: Sequence[tuple[str, object]]) -> None:
-        """Add properties where pytest itself puts those of a test's body: to the call's report and later ones."""
+        """Add properties as pytest does for a test's body: to the call's report and later ones."""
         own = self.reports.index(self.call_report)
         for report in self.reports[own:]:
             report.user_properties.extend(properties)
 
     def fail(self, message: str, section: Section | str, *, regressed: bool = False) -> None:
-        """Turn the reports into a failure that states what happened.
+        """Turn the reports into a failure with a message.
 
         Args:
-            message: What the short summary and JUnit show.
-            section: What the failure's section shows.
-            regressed: Whether its verdict alone fails it.
+            message: Text in the short summary and in JUnit.
+            section: Text of the failure's section.
+            regressed: Whether it fails only because of its verdict.
         """
         report = self.call_report
         strict = is_strict_xpass(report)
@@ -92,49 +92,49 @@ class RanTest:
 
 
 class Reports:
-    """Knows the test of every case, and reports what became of it the way pytest would have."""
+    """Knows the test of every case, and reports its results as pytest would have."""
 
     def __init__(
         self, config: pytest.Config, send: Callable[[RanTest], None], *, fail_on_incomparable: bool, hint: str = ""
     ) -> None:
-        """Know no test yet.
+        """Prepare the reports, without any test.
 
         Args:
             config: pytest's configuration.
-            send: Hands the reports of a test to pytest.
+            send: Sends the reports of a test to pytest.
             fail_on_incomparable: Whether an incomparable case fails its test.
-            hint: What fresh interpreters lack, which may be the reason of a failure.
+            hint: What fresh interpreters lack, as a possible reason for a failure.
         """
         self._config = config
         self._send = send
         self._fail_on_incomparable = fail_on_incomparable
         self._hint = hint
         self._tests: dict[int, RanTest] = {}
-        self._heeded: pytest.Session | None = None
+        self._limited: pytest.Session | None = None
 
     def add(self, index: int, item: pytest.Item) -> None:
-        """Take a test up."""
+        """Add a test."""
         self._tests[index] = RanTest(item=item, nodeid=item.nodeid)
 
     def index_of(self, item: pytest.Item) -> int | None:
-        """Find the case of a test that has not run yet."""
+        """Return the index of the case of a test that has not run yet."""
         return next((index for index, test in self._tests.items() if test.item is item and not test.reports), None)
 
     def take_first(self, index: int, reports: list[pytest.TestReport]) -> TestOutcome:
-        """Take the reports of start 1."""
+        """Keep the reports of start 1."""
         test = self._tests[index]
         test.reports = reports
         test.duration_s = sum(report.duration for report in reports)
         return outcome_of(reports)
 
     def read_outcome(self, reports: Sequence[Mapping[str, Any]]) -> TestOutcome:
-        """Read what became of a test from the reports of a fresh interpreter."""
+        """Read a test's outcome from the reports of a fresh interpreter."""
         return outcome_of(self._rebuilt(reports))
 
     def take_reports(
         self, state: CaseState, reports: Sequence[Mapping[str, Any]], process: int, starts: int
     ) -> TestOutcome:
-        """Use the reports of a later start for the case if its test did not pass there."""
+        """Make the reports of a later start those of the case if its test did not pass there."""
         test, rebuilt = self._tests[state.index], self._rebuilt(reports)
         test.duration_s += sum(report.duration for report in rebuilt)
         if all(report.passed or is_strict_xpass(report) for report in rebuilt):
@@ -164,7 +164,7 @@ class Reports:
         return reports
 
     def add_app_case(self, host: CaseState, state: CaseState, report: CaseReport) -> TestOutcome:
-        """Take up a case that an app reported, with the reports that pytest would have made, had it been a test."""
+        """Add a test for a case that an app reported, with reports as pytest would have made for a test."""
         tested = self._tests[host.index]
         nodeid = f"{tested.item.nodeid}[{report.case}]"
         test = RanTest(item=tested.item, nodeid=nodeid, reports=app_reports(tested, nodeid, report))
@@ -179,7 +179,7 @@ class Reports:
         assert record is not None
         verdict = record.comparison.verdict if record.comparison is not None else None
         if state.problem is not None:
-            # pytest writes the id in front of the text.
+            # pytest writes the id before the text.
             prefix = f"{state.case.id}: "
             test.fail(state.problem.what.removeprefix(prefix), str(state.problem).removeprefix(prefix))
         elif state.passed and verdict == "regressed":
@@ -191,13 +191,13 @@ class Reports:
             test.fail(message, message)
         report = test.call_report
         report.duration = test.duration_s
-        report.devperf = msgspec.to_builtins(record)  # type: ignore[attr-defined] # reports keep what they are given
+        report.devperf = msgspec.to_builtins(record)  # type: ignore[attr-defined] # reports accept any attribute
         test.add_properties(properties_of(record))
         self._config.hook.pytest_devperf_recorded(config=self._config, record=record)
         self._log(test)
 
     def conclude_host(self, state: CaseState) -> None:
-        """Report a test that launched an app: the cases are the app's."""
+        """Report a test that launched an app: the app's cases are reported separately."""
         self._log(self._tests[state.index])
 
     def _log(self, test: RanTest) -> None:
@@ -205,24 +205,24 @@ class Reports:
         item.ihook.pytest_runtest_logstart(nodeid=test.nodeid, location=item.location)
         self._send(test)
         item.ihook.pytest_runtest_logfinish(nodeid=test.nodeid, location=item.location)
-        if self._heeded is not None:
-            if self._heeded.shouldfail:
-                raise self._heeded.Failed(self._heeded.shouldfail)
-            if self._heeded.shouldstop:
-                raise self._heeded.Interrupted(self._heeded.shouldstop)
+        if self._limited is not None:
+            if self._limited.shouldfail:
+                raise self._limited.Failed(self._limited.shouldfail)
+            if self._limited.shouldstop:
+                raise self._limited.Interrupted(self._limited.shouldstop)
 
-    def heed(self, session: pytest.Session) -> None:
-        """Heed `-x` and `--maxfail` from now on: in start 1 pytest's own loop does, afterwards nobody else."""
-        self._heeded = session
+    def apply_maxfail(self, session: pytest.Session) -> None:
+        """Apply `-x` and `--maxfail` from now on: pytest's own loop only does so in start 1."""
+        self._limited = session
 
     @property
     def failed(self) -> set[int]:
-        """Indices of the cases whose tests pytest itself explains as failures."""
+        """Indices of the cases whose tests pytest itself shows as failures."""
         return {index for index, test in self._tests.items() if any(report.failed for report in test.reports)}
 
 
 def app_reports(tested: RanTest, nodeid: str, report: CaseReport) -> list[pytest.TestReport]:
-    """Make the reports that pytest would have made, had an app's case been a test."""
+    """Create reports for an app's case as pytest would have made for a test."""
     path, line, domain = tested.item.location
     location = (path, line, f"{domain}[{report.case}]")
     reports = [

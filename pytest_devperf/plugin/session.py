@@ -38,7 +38,7 @@ class Place(Protocol):
         ...
 
     def close(self, session: Session, watch: CollectionWatch) -> int:
-        """End a session, and count the gates that did not hold."""
+        """End a session, and count the gates that were not met."""
         ...
 
 
@@ -51,7 +51,7 @@ class Here:
         return screen.header(describe_devices(session.targets, session.settings.target, session.plan, ready=ready))
 
     def close(self, session: Session, watch: CollectionWatch) -> int:
-        """End a session, and count the gates that did not hold."""
+        """End a session, and count the gates that were not met."""
         return session.close(watch.collected())
 
 
@@ -67,15 +67,15 @@ class MeasuringHooks:
         watch: CollectionWatch,
         place: Place,
     ) -> None:
-        """Take part in pytest's session.
+        """Connect a measuring session to pytest's session.
 
         Args:
             config: pytest's configuration.
             session: The measuring session.
-            reports: The tests behind its cases.
-            screen: What it shows.
-            watch: What is collected.
-            place: Where its results go.
+            reports: The tests of its cases.
+            screen: Its display.
+            watch: The collected tests.
+            place: The destination of its results.
         """
         self._config = config
         self._session = session
@@ -98,7 +98,7 @@ class MeasuringHooks:
             return self._place.header(self._session, self._screen, looks_only=only_looks(self._config))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Take every selected case up, and refuse what can never be compared, before anything is measured."""
+        """Add every selected case, and refuse those that cannot be compared, before anything is measured."""
         if only_looks(self._config) or self._watch.ids is None:
             return
         items = [item for item in session.items if is_case(item)]
@@ -135,19 +135,19 @@ class MeasuringHooks:
         return True
 
     def meter(self, item: pytest.Item) -> Meter | None:
-        """Hand a running case its meter."""
+        """Return the meter of a running case."""
         return self._meters.get(id(item))
 
     # -- the other starts, and the end --------------------------------------------------------------
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """After start 1 of every case: its other starts, its verdict, and what is kept."""
+        """After start 1 of every case: run its other starts, determine its verdict, and save the results."""
         measuring = self._session
         with self._no_early_success(), usage_errors():
             with measuring.results.unless_broken_off(measuring.states):
                 result = yield
-                self._reports.heed(session)
+                self._reports.apply_maxfail(session)
                 measuring.finish()
             if not only_looks(self._config):
                 session.testsfailed += self._place.close(measuring, self._watch)
@@ -155,7 +155,7 @@ class MeasuringHooks:
 
     @contextmanager
     def _no_early_success(self) -> Iterator[None]:
-        """Let neither `pytest.exit(returncode=0)` nor a signal end the session as a success before it was closed."""
+        """Do not let `pytest.exit(returncode=0)` or a signal end the session as a success before it was closed."""
         try:
             yield
         except Terminated as ended:
@@ -188,7 +188,7 @@ class MeasuringHooks:
 
 
 def send_to_pytest(test: RanTest) -> None:
-    """Hand the reports of a test to pytest."""
+    """Send the reports of a test to pytest."""
     for report in test.reports:
         test.item.ihook.pytest_runtest_logreport(report=report)
 
@@ -208,9 +208,9 @@ def command_line(config: pytest.Config) -> CommandLine:
 
 
 def note_on_plugins(config: pytest.Config) -> str:
-    """Say which plugins a fresh interpreter lacks; empty if it lacks none.
+    """Name the plugins that a fresh interpreter lacks; empty if it lacks none.
 
-    An object cannot be handed to another interpreter. pytest's own (pytester gives one) take no part in tests.
+    An object cannot be passed to another interpreter. Those of pytest itself (pytester adds one) do not count.
     """
     kinds = [type_name(each) for each in _plugins(config, object) if not isinstance(each, (str, ModuleType))]
     if not kinds:

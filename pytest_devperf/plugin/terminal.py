@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_devperf.session.options.settings import Settings
 
 Section = Callable[[int, Paint], str]
-"""Writes a failure's section: characters of a line, and how it is coloured."""
+"""Writes a failure's section, from the width of a line and the function that colours text."""
 
 STORED_WIDTH = 80
 """Line width without a terminal: in JUnit's file, and in messages from a worker of pytest-xdist."""
@@ -42,12 +42,12 @@ STYLES: Mapping[Tone, Mapping[str, bool]] = {"bad": {"red": True}, "warn": {"yel
 
 
 def painter(tw: TerminalWriter) -> Paint:
-    """Colour as pytest's terminal writer does, or not at all: `--color`, NO_COLOR and others decide there."""
+    """Return a function that colours text as pytest's terminal writer does, which applies `--color` and NO_COLOR."""
     return lambda text, tone: tw.markup(text, **STYLES[tone])
 
 
 class Sentence(TerminalRepr):
-    """A failure that is a statement, not a traceback."""
+    """A failure that shows a message instead of a traceback."""
 
     def __init__(self, message: str, section: Section | str, location: tuple[str, int | None, str]) -> None:
         path, line, _ = location
@@ -61,12 +61,12 @@ class Sentence(TerminalRepr):
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write the section as wide as the terminal; its sentences in red.
 
-        A sentence stays one line where it may be searched for, in a file or a pipe.
+        In a file or a pipe, a sentence stays on one line, where it can be searched for.
         """
         lines = self._section(tw.fullwidth, painter(tw)).splitlines()
         sentences = lines.index("") if "" in lines else 1
         for sentence in lines[:sentences]:
-            on_terminal = tw._file.isatty()  # noqa: SLF001 - nothing else knows
+            on_terminal = tw._file.isatty()  # noqa: SLF001 - there is no public way
             for line in wrapped(sentence, tw.fullwidth) if on_terminal else [sentence]:
                 tw.line(line, red=True, bold=True)
         for line in lines[sentences:]:
@@ -93,24 +93,24 @@ class Screen:
         self._temp_c: float | None = None
 
     def open(self) -> None:
-        """Put a stream of ours behind pytest's terminal writer."""
+        """Replace the stream behind pytest's terminal writer."""
         writer = self._writer()
         if writer is not None:
-            self._stream = writer._file = LiveLine(writer._file, wcswidth)  # noqa: SLF001 - pytest offers no other way
+            self._stream = writer._file = LiveLine(writer._file, wcswidth)  # noqa: SLF001 - pytest has no public way
 
     def header(self, report: Report) -> list[str]:
         """Describe the devices, their state, and how they are measured."""
         return self._fitted(as_text.header_lines(report))
 
     def plan(self, settings: Settings, plan: Plan, cases: int, how: str, waits: str | None) -> None:
-        """Write how much will be measured, now that the cases are known.
+        """Print how much will be measured, once the cases are known.
 
         Args:
-            settings: The session's.
-            plan: The plan of a case whose marker says nothing.
-            cases: How many cases there are.
+            settings: The session's settings.
+            plan: The plan of a case without marker keywords.
+            cases: Number of cases.
             how: How much of them is measured.
-            waits: How long devices are waited for at most, if they are.
+            waits: Longest waits for devices, if there are any.
         """
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None or self._config.get_verbosity() < 0:
@@ -123,7 +123,7 @@ class Screen:
             reporter.write_line(line)
 
     def _fitted(self, lines: Iterable[str]) -> list[str]:
-        """Break lines between words, to the width of the terminal."""
+        """Wrap lines at the width of the terminal."""
         writer = self._writer()
         width = 80 if writer is None else writer.fullwidth
         return [part for line in lines for part in wrapped(line, width, indent="    ")]
@@ -131,12 +131,12 @@ class Screen:
     # -- while it measures ------------------------------------------------------------------------
 
     def stage(self, words: str, cases: int, *, first: int = 1) -> None:
-        """Show what begins now.
+        """Show which process start begins.
 
         Args:
-            words: Which process start it is, and what for.
-            cases: How many cases it has.
-            first: Place of the first one among them.
+            words: Number and purpose of the process start.
+            cases: Number of its cases.
+            first: Number of the first one among them.
         """
         self._stage, self._cases, self._place, self._case = words, cases, first - 1, ""
         self._show()
@@ -148,12 +148,12 @@ class Screen:
         self._show()
 
     def idle(self) -> None:
-        """Show that a case was measured and the next one is not yet."""
+        """Show that a case has been measured and the next one has not begun."""
         self._case = ""
         self._show()
 
     def round_done(self, taken: Round) -> None:
-        """Show how warm the device is after a round."""
+        """Show the temperature of the device after a round."""
         self._temp_c = taken.temp_c
         self._show()
 
@@ -165,7 +165,7 @@ class Screen:
             self._draw(f"cooling down: {format_cooling(step)}")
 
     def announce(self, sentence: str) -> None:
-        """Write a line at once: something the user has to do, or to know while it happens."""
+        """Print a line at once: something that the user has to do, or to know while it happens."""
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             with self._uncaptured():
@@ -175,7 +175,7 @@ class Screen:
             self._show()
 
     def clear(self) -> None:
-        """Take the live line away: nothing is being measured."""
+        """Erase the live line: nothing is measured."""
         self._stage = self._case = ""
         if self._stream is not None:
             self._stream.erase()
@@ -190,7 +190,7 @@ class Screen:
 
     def _draw(self, words: str) -> None:
         stream, writer = self._stream, self._writer()
-        # Without capturing, tests print to the same terminal, and nobody knows in which column they stop.
+        # Without capturing, tests print to the same terminal, and the column in which they stop is not known.
         if not words or stream is None or not stream.shows_live or self._config.option.capture == "no":
             return
         with self._uncaptured():
@@ -201,19 +201,19 @@ class Screen:
         return getattr(reporter, "_tw", None)
 
     def _uncaptured(self) -> AbstractContextManager[None]:
-        """Write past pytest's capturing: this is called while a test runs."""
+        """Suspend pytest's capturing: this is called while a test runs."""
         capture = self._config.pluginmanager.get_plugin("capturemanager")
         return nullcontext() if capture is None else capture.global_and_fixture_disabled()
 
     # -- at the end -------------------------------------------------------------------------------
 
     def summary(self, reporter: Any, report: Report, explained: set[str]) -> None:  # noqa: ANN401 - pytest's own
-        """Write tables, cautions, and the line that counts every outcome.
+        """Print tables, cautions, and the line that counts every outcome.
 
         Args:
             reporter: pytest's own reporter.
             report: The results of the session.
-            explained: Ids of the cases that pytest itself explains, each in the section of its failure.
+            explained: Ids of the cases that pytest itself shows, each in the section of its failure.
         """
         writer = reporter._tw  # noqa: SLF001 - its width and colours
         reporter.write_sep("=", "devperf")
@@ -228,7 +228,7 @@ class Screen:
             reporter.write_line(self._safe(line))
 
     def noise(self, reporter: Any, noises: Mapping[str, tuple[Noise, ...]]) -> None:  # noqa: ANN401 - pytest's own
-        """Write how repetitions of unchanged code differ."""
+        """Print how repetitions of unchanged code differ."""
         from pytest_devperf.report.as_noise import render
 
         reporter.write_sep("-", "devperf: noise of unchanged code")
@@ -236,12 +236,12 @@ class Screen:
             reporter.write_line(line)
 
     def nothing_measured(self, reporter: Any, settings: Settings, unwritten: Sequence[str]) -> None:  # noqa: ANN401
-        """Write that no case was measured, so that silence is not taken for a pass.
+        """Print that no case was measured, so that silence is not taken for a pass.
 
         Args:
-            reporter: pytest's own.
-            settings: The session's.
-            unwritten: Files that were asked for and not written.
+            reporter: pytest's own reporter.
+            settings: The session's settings.
+            unwritten: Requested files that were not written.
         """
         compared = " and nothing was compared" if settings.compared_with else ""
         saved = f" and nothing was saved as {settings.save}" if settings.save else ""

@@ -1,4 +1,4 @@
-"""Run the requested cases in a fresh interpreter as one process start, and write down the results."""
+"""Run the requested cases in a fresh interpreter as one process start, and write their results."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ NEUTRAL: dict[str, Any] = {
     "stepwise_reset": False,
     "cacheclear": False,
     "maxfail": 0,
-    # Nobody sits at this terminal.
+    # There is no user at this terminal.
     "usepdb": False,
     "trace": False,
     "setupshow": False,
-    # One process, this one.
+    # There is only this process.
     "numprocesses": None,
     "dist": "no",
     "tx": [],
-    # Verdicts and records are the parent's.
+    # Verdicts and records belong to the parent.
     "devperf": True,
     "devperf_save": None,
     "devperf_append": None,
@@ -65,7 +65,7 @@ NEUTRAL: dict[str, Any] = {
     "devperf_aa": None,
     "devperf_against": None,
 }
-"""Parsed options and the values that make them harmless here; only those that exist are set."""
+"""Parsed options and the values that make them harmless here; only options that exist are set."""
 
 
 def begin(early_config: pytest.Config, path: str) -> None:
@@ -77,18 +77,18 @@ def begin(early_config: pytest.Config, path: str) -> None:
 
 
 def neutralise(option: Any, handover: Handover) -> None:  # noqa: ANN401 - pytest's namespace
-    """Take away from the parsed options what would harm the parent's files or choose other cases."""
+    """Reset the parsed options that would harm the parent's files or select other cases."""
     for name, value in NEUTRAL.items():
         if hasattr(option, name):
             setattr(option, name, value)
     option.basetemp = handover.basetemp
     if handover.randomly_seed is not None and hasattr(option, "randomly_seed"):
-        # Without it every start would draw other random numbers, that is another workload.
+        # Otherwise every start would draw other random numbers, and so run another workload.
         option.randomly_seed = handover.randomly_seed
 
 
 def follow_parent(parent_pid: int) -> None:
-    """End with the parent, even where it is killed: an orphan would disturb every later measurement."""
+    """End with the parent, even if it is killed: an orphan would disturb every later measurement."""
     if sys.platform == "linux":
         import ctypes
         import signal
@@ -112,15 +112,15 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
-        """Neutralise the options again: conftests have brought more of them since."""
+        """Neutralise the options again: conftests may have added some."""
         neutralise(config.option, self._handover)
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Make this machine known, and hand cases their meters."""
-        told = self._handover.surroundings
-        options = TargetOptions(identity=told.identity, affinity=told.affinity, relocation=self._handover.relocation)
+        """Set the targets of this machine, and provide cases with their meters."""
+        surroundings, relocation = self._handover.surroundings, self._handover.relocation
+        options = TargetOptions(identity=surroundings.identity, affinity=surroundings.affinity, relocation=relocation)
         self._targets = open_targets(config, HOST, options)
-        config.stash[METERS], config.stash[PROVIDERS] = self, told.providers
+        config.stash[METERS], config.stash[PROVIDERS] = self, surroundings.providers
         config.pluginmanager.register(Calls(self), CALLS)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
@@ -129,19 +129,19 @@ class Worker:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, None, None]:
-        """Shuffle before pytest groups by fixture, cut to the wanted cases after."""
+        """Shuffle before pytest groups tests by fixture, and select the requested cases after that."""
         chosen = self._chosen = self._choose(items)
         shuffle(items, self._handover.shuffle_seed)
         yield
         items[:] = dict.fromkeys(item for item in items if id(item) in chosen)
         if self._turns is not None:
-            # Both sides of a pair run their cases in one order.
+            # Both sides of a pair run their cases in the same order.
             order = {wanted.index: place for place, wanted in enumerate(self._handover.wanted)}
             items.sort(key=lambda item: order[chosen[id(item)].index])
         self._write_absent()
 
     def _choose(self, items: Sequence[pytest.Item]) -> dict[int, WantedCase]:
-        """Find the wanted cases among the tests, by the identity of their items."""
+        """Find the requested cases among the tests, by the identity of their items."""
         count: dict[tuple[str, str], int] = {}
         chosen: dict[int, WantedCase] = {}
         for item in items:
@@ -160,7 +160,7 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """Run a case once and write down what came of it."""
+        """Run a case once and write its result."""
         wanted = self._chosen[id(item)]
         if self._turns is not None:
             self._turns.wait("case", wanted.index)
@@ -172,15 +172,15 @@ class Worker:
         return True
 
     def _make_meter(self, config: pytest.Config, wanted: WantedCase) -> Meter:
-        told, case = self._handover, wanted.case
+        handover, case = self._handover, wanted.case
         tools = Tools(
             clock=self._targets.clock,
-            prefixes=prefixes_of(config.rootpath, Path(config.invocation_params.dir), told.basetemp),
-            use_anchor=told.surroundings.use_anchor and self._turns is None,
+            prefixes=prefixes_of(config.rootpath, Path(config.invocation_params.dir), handover.basetemp),
+            use_anchor=handover.surroundings.use_anchor and self._turns is None,
             look=self._targets.sensors.look,
             on_round=lambda _: self._after_round(wanted),
         )
-        orders = LaterOrders(case.id, told.process, told.role, wanted.start_plans)
+        orders = LaterOrders(case.id, handover.process, handover.role, wanted.start_plans)
         return Meter(Bench(case, orders, self._targets.chooser(case), tools))
 
     def _after_round(self, wanted: WantedCase) -> None:
@@ -189,14 +189,14 @@ class Worker:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let the other side of a pair go on."""
+        """Report to the other side of a pair that nothing is left to run."""
         if self._turns is not None:
             relocation, files = self._handover.relocation, list(map(_file_of, list(sys.modules.values())))
             of_revision = relocation is not None and any(file and relocation.has(file) for file in files)
             self._turns.leave(_modules_below(session.config.rootpath, self._folders), of_revision=of_revision)
 
-    def meter(self, item: pytest.Item) -> Meter | None:  # noqa: ARG002 - the parent's twin needs the item
-        """Hand the running case its meter."""
+    def meter(self, item: pytest.Item) -> Meter | None:  # noqa: ARG002 - as in the parent, which needs the item
+        """Return the meter of the running case."""
         return self._meter
 
     def _finish(
@@ -210,10 +210,10 @@ class Worker:
             file.write(json.dumps(event, default=repr) + "\n")
 
 
-def _turn_client(told: Turns) -> TurnClient:
+def _turn_client(address: Turns) -> TurnClient:
     from pytest_devperf.session.launch.turn_client import TurnClient
 
-    return TurnClient(told)
+    return TurnClient(address)
 
 
 def shuffle(items: list[pytest.Item], seed: int) -> None:
@@ -230,7 +230,7 @@ def shuffle(items: list[pytest.Item], seed: int) -> None:
 
 
 def _modules_below(folder: Path, tests: set[str]) -> list[str]:
-    """Name the modules that were imported from a folder: neither test files nor conftests, nothing installed."""
+    """Name the modules that were imported from a folder, without test files, conftests and installed packages."""
     found = set()
     for name, module in list(sys.modules.items()):
         file = _file_of(module)

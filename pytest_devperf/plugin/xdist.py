@@ -1,7 +1,7 @@
 """Several phones at once: with pytest-xdist, each worker measures on its own phone.
 
-A worker is a whole session on its phone, verdicts included. The controller chooses the phones, hears of the
-workers' reports as pytest-xdist carries them, and keeps and sums up what all of them found.
+A worker is a complete session on its phone, verdicts included. The controller chooses the phones, receives the workers'
+reports through pytest-xdist, and combines and saves their results.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TARGET, UNIT, SEED, OUTPUT = "devperf_target", "devperf_unit", "devperf_seed", "
 
 
 class Controller:
-    """The hooks of the process that hands the cases out, and what becomes of their results there."""
+    """The hooks of the controller, which distributes the cases to workers and combines their results."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self._config = config
@@ -63,7 +63,7 @@ class Controller:
         ):
             raise UsageError(
                 "two of the phones count as one device, and --dist=each would measure every case twice on it: "
-                "leave --devperf-identity=model out"
+                "omit --devperf-identity=model"
             )
         return phones
 
@@ -77,7 +77,7 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Choose the phones, read the baselines and see that results can be kept, before a worker starts."""
+        """Choose the phones, read the baselines and check that results can be saved, before a worker starts."""
         assert self._session is not None
         with usage_errors():
             self._session.baselines.read()
@@ -104,7 +104,7 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:  # noqa: ANN401 - pytest-xdist's own type
-        """Take the results of a worker; if it died, its phone is free again."""
+        """Keep the results of a worker; if it died, its phone is free again."""
         phone = self._taken.pop(node.gateway.id, None)
         output = getattr(node, "workeroutput", None) or {}
         if phone is not None:
@@ -128,9 +128,9 @@ class Controller:
             receive_case(case, sent.device, session.states, session.plan, session.baselines.of)
 
     def close(self, session: Session, watch: CollectionWatch) -> int:
-        """End the session after all workers: what is kept, and what fails the run."""
+        """End the session after all workers: save their results, and count the gates that were not met."""
         for name in self._lost:
-            # Its cases are gone with it: a run without them would be a worse baseline than the old one.
+            # Its cases are missing: a run without them would be a worse baseline than the old one.
             device = self.phones[0].device
             receive_case(lost_worker(name), device, session.states, session.plan, session.baselines.of)
         return session.close(watch.collected())
@@ -143,7 +143,7 @@ class Worker(Here):
         self._config = config
 
     def close(self, session: Session, watch: CollectionWatch) -> int:
-        """Let go of the phone, and send what was found."""
+        """Release the phone, and send the results."""
         device = session.targets.session_target().device
         session.targets.release()
         sent = Sent(
@@ -159,11 +159,11 @@ class Worker(Here):
 
 
 def send_to_controller(test: RanTest) -> None:
-    """Hand the reports of a test to the controller, whenever its verdict is reached."""
+    """Send the reports of a test to the controller when its verdict is known."""
     config = test.item.config
     interactor = next(each for each in config.pluginmanager.get_plugins() if hasattr(each, "item_index"))
     before = interactor.item_index
-    # pytest-xdist takes every report for one of the test that runs just now.
+    # pytest-xdist assigns every report to the test that is running.
     interactor.item_index = test.item.session.items.index(test.item)
     try:
         if test.nodeid == test.item.nodeid:
@@ -175,7 +175,7 @@ def send_to_controller(test: RanTest) -> None:
 
 
 def _send_app_case(test: RanTest, config: pytest.Config, interactor: Any) -> None:  # noqa: ANN401 - pytest-xdist's
-    """Send reports of an app's case: pytest-xdist's own way demands the id of a test."""
+    """Send reports of an app's case directly: pytest-xdist's own function needs the id of a test."""
     for report in test.reports:
         data = config.hook.pytest_report_to_serializable(config=config, report=report)
         data |= {
@@ -193,7 +193,7 @@ def for_worker(settings: Settings, workerinput: dict[str, Any]) -> Settings:
 
 
 def check(settings: Settings) -> None:
-    """See that a session spread over workers measures on phones alone.
+    """Check that a session spread over workers measures only on phones.
 
     Raises:
         UsageError: It would measure on this machine, or repeat or pair runs.
@@ -204,4 +204,4 @@ def check(settings: Settings) -> None:
             "measure without -n, or with -n0; with --devperf-target=android every worker measures on its own phone"
         )
     if settings.aa is not None or settings.against is not None:
-        raise UsageError("--devperf-aa and --devperf-against measure on one device: leave -n out")
+        raise UsageError("--devperf-aa and --devperf-against measure on one device: omit -n")

@@ -51,7 +51,7 @@ class Caution:
     """Its meaning, as a clause."""
     refuses: bool = False
     """Whether a case with this caution is not compared, unless the caution is accepted."""
-    host_told: bool = False
+    host_tolerated: bool = False
     """Whether a host only reports it, unless the context is strict."""
     remedy: str = ""
     """What the user should do if it refuses comparison."""
@@ -71,7 +71,7 @@ CAUTIONS: Mapping[str, Caution] = {
             words="the machine throttled outside the timed rounds",
             refuses=True,
             remedy="let it cool down first, with --devperf-cooldown=auto",
-            host_told=True,
+            host_tolerated=True,
         ),
         Caution(
             slug="clock-capped",
@@ -90,21 +90,21 @@ CAUTIONS: Mapping[str, Caution] = {
             words="the start temperature differs from the baseline's",
             refuses=True,
             remedy="let it cool down first, with --devperf-cooldown=auto or temp=C",
-            host_told=True,
+            host_tolerated=True,
         ),
         Caution(
             slug="busy-host",
             words="other programs used the CPU before the run",
             refuses=True,
             remedy="end other programs first",
-            host_told=True,
+            host_tolerated=True,
         ),
         Caution(
             slug="contended",
             words="the measuring thread had to wait for a CPU",
             refuses=True,
             remedy="end other programs, or keep CPUs free with --devperf-affinity",
-            host_told=True,
+            host_tolerated=True,
         ),
         Caution(
             slug="faked-sensors",
@@ -211,9 +211,9 @@ def refusing(
         strict_context: Whether all refusing cautions refuse on a host as well.
         accept: Cautions that the user accepts.
     """
-    told = kind == HOST and not strict_context
+    tolerant = kind == HOST and not strict_context
     known = (CAUTIONS[slug] for slug in dict.fromkeys(slugs) if slug in CAUTIONS and slug not in accept)
-    return tuple(caution.slug for caution in known if caution.refuses and not (caution.host_told and told))
+    return tuple(caution.slug for caution in known if caution.refuses and not (caution.host_tolerated and tolerant))
 
 
 def _of_heat(context: RunContext, facts: RunFacts) -> Iterator[tuple[str, str]]:

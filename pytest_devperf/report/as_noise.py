@@ -39,8 +39,8 @@ def render(noises: Mapping[str, Sequence[Noise]], *, width: int = 80) -> str:
         return "no case was measured twice, so there is no noise to report"
     rows = [row for case_id, several in noises.items() for row in _rows(case_id, several)]
     lines = lay_out(COLUMNS, rows, width)
-    told = [_alarms(every), *_blind(every)]
-    lines += ["", *(part for line in told for part in wrapped(line, width, indent="    "))]
+    remarks = [_alarms(every), *_blind(every)]
+    lines += ["", *(part for line in remarks for part in wrapped(line, width, indent="    "))]
     return "\n".join((*lines, "", "for the ini file:", printable(ini_line(noises))))
 
 

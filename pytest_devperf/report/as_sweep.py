@@ -49,11 +49,11 @@ def render(name: str, sweep: Sweep, *, width: int = 80) -> list[str]:
         )
         for place, each in enumerate(sweep.ranked)
     ]
-    told = [f"left out {configuration(case_id)}: {reason}" for case_id, reason in sweep.left_out]
+    left_out = [f"left out {configuration(case_id)}: {reason}" for case_id, reason in sweep.left_out]
     lines = [f"sweep {printable(name)}", *lay_out(COLUMNS, rows, width)]
     return [
         *lines,
-        *(part for line in (*told, verdict(sweep)) for part in wrapped(printable(line), width, indent="    ")),
+        *(part for line in (*left_out, verdict(sweep)) for part in wrapped(printable(line), width, indent="    ")),
     ]
 
 

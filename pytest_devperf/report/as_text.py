@@ -146,15 +146,15 @@ def _reasons(record: Record) -> list[str]:
         return own
     from pytest_devperf.compare.words import sentence
 
-    told = {"regressed", "suspect"}
-    found = [sentence(change) for change in comparison.changes if change.verdict in told]
+    explained = {"regressed", "suspect"}
+    found = [sentence(change) for change in comparison.changes if change.verdict in explained]
     whole = comparison.reason or ""
-    if whole and comparison.verdict not in told:
+    if whole and comparison.verdict not in explained:
         found.append(whole)
     found += [
         f"{change.metric}: {change.reason}"
         for change in comparison.changes
-        if change.reason and change.verdict not in told and change.verdict != "new" and change.reason not in whole
+        if change.reason and change.verdict not in explained and change.verdict != "new" and change.reason not in whole
     ]
     return found
 

@@ -81,9 +81,9 @@ def failure_text(record: Record, width: int = 80, paint: Paint = no_paint) -> st
     table = lay_out(COMPARED[1:], [row[1:] for row in compared_rows(record)], width, mark)
     if table:
         lines += ["", *table]
-    told = caution_lines(record) + [printable(f"different: {note}") for note in comparison.notes]
-    if told:
-        lines += ["", *(part for line in told for part in wrapped(line, width, indent="    "))]
+    remarks = caution_lines(record) + [printable(f"different: {note}") for note in comparison.notes]
+    if remarks:
+        lines += ["", *(part for line in remarks for part in wrapped(line, width, indent="    "))]
     if comparison.baseline_runs:
         runs = counted(len(comparison.baseline_runs), "run")
         lines += [

@@ -18,7 +18,7 @@ _WORD_JOINER = "\u2060"
 Markdown, so that no escape prevents them; a character in between does."""
 
 _LINKED = re.compile(r"@(?=\w)|#(?=\d)|\bGH(?=-\d)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
-"""Where such a reference begins: `@name`, `GH-1`, `#1`, `https://`, `www.`."""
+"""Beginning of a reference: `@name`, `GH-1`, `#1`, `https://`, `www.`."""
 
 _UNSAFE_IN_CODE = frozenset("`|\\")
 """Characters that a code span cannot hold everywhere: its own fence, a table's divider, and the divider's escape."""

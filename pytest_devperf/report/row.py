@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_devperf.compare.words import BLIND, blind
-from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.record import Change, Measurement, Record
 from pytest_devperf.report.outcome import word
 from pytest_devperf.report.report import kind_of
@@ -44,7 +44,7 @@ def compared_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
     rows = [_change_row(change) for change in changes]
     judged = {change.metric for change in changes}
     for each in record.metrics:
-        if each.name not in judged and (all_metrics or (not changes and each.name not in TOLD_ONLY)):
+        if each.name not in judged and (all_metrics or (not changes and each.name not in INFORMATIONAL)):
             now, noise = _now_and_noise(each)
             rows.append((each.name, "", now, "", noise, "", ""))
     kind = kind_of(record)
@@ -61,7 +61,7 @@ def measured_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
     rows: list[Row] = [
         (each.name, *_now_and_noise(each), record.stable.quality if each.main and record.stable else "")
         for each in record.metrics
-        if all_metrics or each.name not in TOLD_ONLY
+        if all_metrics or each.name not in INFORMATIONAL
     ]
     if kind != "measured":
         rows = [(*row[:-1], word(kind)) if at == 0 else row for at, row in enumerate(rows or [("", "", "", "")])]

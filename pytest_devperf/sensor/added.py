@@ -14,7 +14,7 @@ from pytest_devperf.sensor.reading import raw_words
 from pytest_devperf.untrusted import shown
 
 Shell = Callable[[str], str]
-"""Runs a command on the measured device and returns what it printed."""
+"""Runs a command on the measured device and returns its output."""
 
 Sensor = Callable[[Shell], Union[float, None]]
 """Reads a temperature in °C, with the device's shell or without it; None is *not known*."""
@@ -35,7 +35,7 @@ def output_of(command: str, returncode: int, output: str, error_output: str) -> 
 
 
 def merge_sensors(answers: Iterable[object]) -> dict[str, Sensor]:
-    """Put the sensors of several plugins together; the first answer counts for a name that comes twice.
+    """Combine the sensors of several plugins; for equal names, the first answer counts.
 
     Raises:
         UsageError: An answer is not a mapping of names to functions.
@@ -54,7 +54,7 @@ def merge_sensors(answers: Iterable[object]) -> dict[str, Sensor]:
 
 
 def read_sensors(seen: Context, sensors: Mapping[str, Sensor], shell: Shell) -> Context:
-    """Read further sensors of a device, and add their temperatures to what its own showed.
+    """Read further sensors of a device, and add their temperatures to the device's own.
 
     The reading of a sensor that fails is not known, and a note gives the reason.
     """
@@ -76,5 +76,5 @@ def _as_celsius(value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise TargetError(f"{shown(value)} is no temperature")
+        raise TargetError(f"{shown(value)} is not a temperature")
     return float(value)

@@ -57,7 +57,7 @@ class Context:
     """Frequency governors, joined with commas."""
     cpu_set: CpuSet | None = None
     pinned: bool | None = None
-    """Whether this plugin holds the clocks; False on a host."""
+    """Whether this plugin pins the clocks; False on a host."""
     power_state: str | None = None
     """`AC` or `battery`."""
     power_plan: str | None = None

@@ -1,4 +1,4 @@
-"""One measuring session: which process starts are pending, what they found, its verdicts and what is kept.
+"""One measuring session: its pending process starts, their results, its verdicts and its saved data.
 
-Nothing here knows pytest; `plugin/` is the edge that hands tests in and reports what became of them.
+Nothing here knows pytest; `plugin/` passes the tests in and reports their results.
 """

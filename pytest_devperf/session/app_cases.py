@@ -11,17 +11,17 @@ from pytest_devperf.session.edge import Reporter
 from pytest_devperf.session.starts.app import AppLaunch, start_of
 
 TakeUp = Callable[[Case, TestAddress], CaseState]
-"""Takes a case up in the session."""
+"""Adds a case to the session."""
 
 
 def take_up_app_cases(host: CaseState, launch: AppLaunch, take_up: TakeUp, reporter: Reporter) -> Iterator[CaseState]:
-    """Take up the cases that an app reported in start 1.
+    """Add the cases that an app reported in start 1.
 
     Args:
         host: The test that launched the app.
-        launch: What the app reported.
-        take_up: Takes a case up.
-        reporter: Reports them as tests of their own.
+        launch: The reports of the app.
+        take_up: Adds a case.
+        reporter: Reports them as separate tests.
     """
     (around,) = host.starts
     names = tuple(report.case for report in launch.reports)

@@ -27,7 +27,7 @@ from pytest_devperf.session.starts.device import is_this_machine, rest_s
 from pytest_devperf.session.starts.start import CaseStart, ScalarValues
 
 STREAM_SERIES = frozenset({"first_item", "per_item"})
-"""Series of `devperf.stream` that are metrics by their own names."""
+"""Series of `devperf.stream` that are metrics under their own names."""
 
 
 def record_of(
@@ -38,17 +38,17 @@ def record_of(
     processes: int,
     busy_cpu_percent: float,
 ) -> Record:
-    """Put a case's process starts together into its record.
+    """Combine a case's process starts to its record.
 
     Args:
         state: The case.
-        starts: What the starts of its first look gave.
-        again: What the starts of further looks gave.
+        starts: The starts of its first look.
+        again: The starts of further looks.
         processes: Process starts planned for its rounds.
         busy_cpu_percent: CPU use before the run above which the host is busy.
 
     Raises:
-        CaseError: The starts contradict one another.
+        CaseError: The starts contradict each other.
     """
     first = starts[0] if starts else None
     outcome = _outcome(state)
@@ -87,7 +87,7 @@ def record_of(
 
 
 def _outcome(state: CaseState) -> TestOutcome:
-    """Return the outcome of a case before its verdict."""
+    """Return the outcome of a case, before its verdict."""
     if state.problem is not None:
         return TestOutcome("failed", state.problem.what.partition("\n")[0])
     outcome = state.outcome or TestOutcome()
@@ -101,7 +101,7 @@ def _workload(first: CaseStart | None, unseeded: Collection[str] = ()) -> Worklo
         return WorkloadRecord(fingerprint="", kind="none")
     work: dict[str, object] = {"works": first.works, "facts": first.facts}
     if unseeded:
-        # What differs from start to start differs from run to run: only the rest can be the same work.
+        # What differs between starts also differs between runs: only the rest can be the same work.
         same = {name: digest for name, digest in first.digests.items() if name not in unseeded}
         work = {"ways": first.ways, "facts": first.facts, "same": same, "unseeded": sorted(unseeded)}
     return WorkloadRecord(
@@ -114,7 +114,7 @@ def _workload(first: CaseStart | None, unseeded: Collection[str] = ()) -> Worklo
 
 
 def measurements_of(starts: Sequence[CaseStart], confirming: Sequence[CaseStart] = ()) -> tuple[Measurement, ...]:
-    """Every metric in the order in which the test measured it; the first time is the main one."""
+    """List every metric in the order in which the test measured it; the first time is the main one."""
     timed = _by_metric(starts)
     confirmed = _by_metric(confirming)
     measurements = []

@@ -1,6 +1,6 @@
 """The state of each case, from its first process start to its verdict.
 
-It is the one thing in a session that changes; everything that decides reads it and returns a value.
+It is the only thing in a session that changes; code that decides reads it and returns a value.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ class TestAddress:
     path: str
     nodeid: str
     nth: int = 0
-    """Which of several equal node ids."""
+    """Zero-based position among several equal node ids."""
 
     __test__ = False
 
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """What became of a test, apart from any verdict; a strict `xfail` test that passes has passed."""
+    """The outcome of a test, apart from any verdict; a strict `xfail` test that passes has passed."""
 
     outcome: Outcome = "passed"
     reason: str | None = None
-    """Why it did not pass: the first line of what it says."""
+    """Why it did not pass: the first line of its report."""
     expected: bool = False
     """Whether it failed as its `xfail` marker expects; it then counts as skipped."""
 
@@ -54,22 +54,22 @@ class TestOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a case fails although its test passed, apart from any verdict."""
+    """The reason why a case fails although its test passed, apart from any verdict."""
 
     what: str
     next_step: str = ""
 
     def __str__(self) -> str:
-        """Both halves, a line each."""
+        """Both parts, one line each."""
         return f"{self.what}\n{self.next_step}" if self.next_step else self.what
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """A further look at a case whose first one did not settle its verdict."""
+    """A further look at a case whose first look did not settle its verdict."""
 
     first_process: int
-    """Index of its first process start: indices are never used twice."""
+    """Index of its first process start: indices are never reused."""
     starts: int
     """Process starts over which its rounds are spread."""
     rounds: int | None = None
@@ -78,13 +78,13 @@ class Look:
 
 @dataclass(slots=True, kw_only=True)
 class OldSide:
-    """What the old code gave, if it is measured in turns with the new."""
+    """The results of the old code, if it is measured in turns with the new."""
 
     starts: list[CaseStart] = field(default_factory=list)
     missing: str | None = None
     """Why there is nothing to compare with."""
     pairs: int = 0
-    """Pairs of process starts that were taken."""
+    """Number of measured pairs of process starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +94,12 @@ class AppCase:
     host: int
     """Index of the test that started the app."""
     name: str
-    """What the app calls the case."""
+    """The app's name for the case."""
     app: App
     siblings: tuple[str, ...]
     """Names of all cases that the app reported first."""
     facts: Mapping[str, Any]
-    """What the test that started the app stated of the work done."""
+    """Facts about the work done that the test passed with the app."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -112,34 +112,34 @@ class CaseState:
     policy: Policy
     baseline: Baseline | None = None
     target: Target | None = None
-    """The device that it turned out to run on."""
+    """The device on which it runs; None until its first workload."""
     outcome: TestOutcome | None = None
-    """What became of the test so far; None: it has not run."""
+    """Outcome of the test so far; None: it has not run."""
     problem: Problem | None = None
     starts: list[CaseStart] = field(default_factory=list)
-    """What the process starts of the first look gave."""
+    """The process starts of the first look."""
     look: Look | None = None
-    """The further look that is under way, or was the last."""
+    """The current or latest further look."""
     again: list[CaseStart] = field(default_factory=list)
-    """What the process starts of all further looks gave."""
+    """The process starts of all further looks."""
     probes: list[Probe] = field(default_factory=list)
-    """What start 1 measured, so that it can be measured again."""
+    """The measurements of start 1, so that they can be repeated."""
     old: OldSide = field(default_factory=OldSide)
     app: AppCase | None = None
     retake_wait_s: float = 0.0
-    """Time waited so far before rounds that were taken again."""
+    """Time waited so far before rounds were taken again."""
     unseeded: set[str] = field(default_factory=set)
-    """Parts of the workload that differ from start to start, if that is accepted."""
+    """Parts of the workload that differ between starts, if that is accepted."""
     record: Record | None = None
     comparison: Comparison | None = None
     out_of_time: bool = False
     """Whether the session's budget is spent, so that its first look has no further starts."""
     concluded: bool = False
-    """Whether it has its verdict and was reported."""
+    """Whether it has its verdict and has been reported."""
 
     @property
     def pending(self) -> bool:
-        """Whether it ran and has no verdict yet."""
+        """Whether it has run and has no verdict yet."""
         return self.outcome is not None and not self.concluded
 
     @property
@@ -149,7 +149,7 @@ class CaseState:
 
     @property
     def measured(self) -> bool:
-        """Whether anything was measured at all."""
+        """Whether anything was measured."""
         return any(start.timed or start.scalars or start.solo for start in self.starts)
 
     @property
@@ -164,24 +164,24 @@ class CaseState:
 
     @property
     def is_paired(self) -> bool:
-        """Whether the test itself measured something against something else, in turns."""
+        """Whether the test itself compared two workloads in turns."""
         return any(start.olds for start in self.starts)
 
     def fail(self, what: str, next_step: str = "") -> None:
-        """Fail the case for what happened to it, not to its test."""
+        """Fail the case for a reason outside its test."""
         self.problem = Problem(what, next_step)
 
     def keep(self, start: CaseStart) -> None:
-        """Keep what a process start gave.
+        """Keep the result of a process start.
 
         Raises:
-            CaseError: The start worked on other inputs than the first.
+            CaseError: The start had other inputs than the first.
         """
         self.check_digests(start)
         (self.starts if self.look is None else self.again).append(start)
 
     def keep_old(self, start: CaseStart) -> None:
-        """Keep what a start of the old code gave; other inputs are no reason to fail, but cannot be compared."""
+        """Keep the result of a start of the old code; other inputs are no reason to fail, but prevent a comparison."""
         try:
             self.check_digests(start)
         except CaseError:
@@ -191,10 +191,10 @@ class CaseState:
         self.old.starts.append(start)
 
     def check_digests(self, start: CaseStart) -> None:
-        """Compare what a start worked on with what the first did.
+        """Compare the workload of a start with that of the first.
 
         Raises:
-            CaseError: It is something else, and that is not accepted.
+            CaseError: It differs, and that is not accepted.
         """
         known: Mapping[str, str] = self.starts[0].digests if self.starts else {}
         for name, digest in start.digests.items():
@@ -212,13 +212,13 @@ class CaseState:
 
 
 class CaseStates:
-    """All cases of a session, in the order in which they were met."""
+    """All cases of a session, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._states: list[CaseState] = []
 
     def __iter__(self) -> Iterator[CaseState]:
-        """Go through the cases."""
+        """Iterate over the cases."""
         return iter(self._states)
 
     def __len__(self) -> int:
@@ -226,7 +226,7 @@ class CaseStates:
         return len(self._states)
 
     def __getitem__(self, index: int) -> CaseState:
-        """Find a case by its index."""
+        """Return the case with an index."""
         return self._states[index]
 
     def add(self, state: CaseState) -> None:
@@ -235,10 +235,10 @@ class CaseStates:
 
     @property
     def pending(self) -> list[CaseState]:
-        """Cases that ran and have no verdict yet."""
+        """Cases that have run and have no verdict yet."""
         return [state for state in self._states if state.pending]
 
     @property
     def unfinished(self) -> list[CaseState]:
-        """Cases without a verdict, whether they ran or not."""
+        """Cases without a verdict, whether they have run or not."""
         return [state for state in self._states if not state.concluded]

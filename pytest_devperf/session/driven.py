@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Driven:
-    """Measures the cases of a batch one after the other, without their tests."""
+    """Measures the cases of a batch one after another, without their tests."""
 
     tools: Tools
     cooler: Cooler
     seed: int
     display: Display
     warn: Callable[[str | None], None]
-    """Warns the user, if there is anything to warn of."""
+    """Shows a warning, if there is one."""
 
     def run(self, batch: Batch, waited: Cooling | None, prerun: Context | None) -> Iterator[StartFound]:
         """Run a batch.
 
         Args:
             batch: One process start of one or more cases.
-            waited: How the wait for the device to cool down ended.
-            prerun: The device before it, idle.
+            waited: Result of the wait for the device to cool down.
+            prerun: The idle device before the batch.
         """
         order = list(batch.members)
         random.Random(self.seed + batch.request.process).shuffle(order)  # noqa: S311 - an order, not a secret
@@ -86,7 +86,7 @@ class Driven:
         process = first.request.process
         names = {each.name for each in apps.values()}
         options = LaunchOptions(
-            done=tuple(name for name in app.siblings if name not in names), build=False, tell=self.display.announce
+            done=tuple(name for name in app.siblings if name not in names), build=False, announce=self.display.announce
         )
         around = CaseStart(process=process, role="rounds", device=target.device, facts=dict(app.facts))
         around.prerun = prerun
@@ -121,7 +121,7 @@ def _app_of(member: Member) -> AppCase:
 def _found(
     member: Member, app: AppCase, reports: dict[str, CaseReport], around: CaseStart, problem: DevperfError | None
 ) -> StartFound:
-    """Find a case's report of a later launch; that it did not come, or failed, is a problem of the case."""
+    """Find a case's report of a later launch; a missing or failed report is a problem of the case."""
     state, process = member.state, around.process
     report = reports.get(app.name)
     words = f"process start {process + 1}"

@@ -1,4 +1,4 @@
-"""What a session requires from its caller: tests that become outcomes, a display, results of other plugins."""
+"""The interface between a session and its caller: test outcomes, a display, results of other plugins."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.app.wire import CaseReport
 
 PlainReport = Mapping[str, Any]
-"""A test's report as plain data; only the edge knows what is in it."""
+"""A test's report as plain data; only the edge knows its content."""
 
 
 class Reporter(Protocol):
-    """Knows the tests behind the cases, and reports what became of them."""
+    """Knows the tests of the cases, and reports their results."""
 
     def read_outcome(self, reports: Sequence[PlainReport]) -> TestOutcome:
-        """Read what became of a test from the reports of a fresh interpreter."""
+        """Read a test's outcome from the reports of a fresh interpreter."""
         ...
 
     def take_reports(self, state: CaseState, reports: Sequence[PlainReport], process: int, starts: int) -> TestOutcome:
-        """Use the reports of a later start for the case if its test did not pass there.
+        """Make the reports of a later start those of the case if its test did not pass there.
 
         Args:
             state: The case.
-            reports: What the fresh interpreter reported.
+            reports: The reports of the fresh interpreter.
             process: Index of the process start.
-            starts: How many there are.
+            starts: Number of process starts.
         """
         ...
 
     def add_app_case(self, host: CaseState, state: CaseState, report: CaseReport) -> TestOutcome:
-        """Take up a case that an app reported."""
+        """Add a test for a case that an app reported."""
         ...
 
     def conclude(self, state: CaseState) -> None:
@@ -49,10 +49,10 @@ class Reporter(Protocol):
 
 
 class Display(Protocol):
-    """Shows what is going on."""
+    """Shows the progress of a session."""
 
     def stage(self, words: str, cases: int, *, first: int = 1) -> None:
-        """Show which process start begins, and of how many cases; `first` is the place of the first one."""
+        """Show which process start begins, and for how many cases; `first` is the number of the first one."""
         ...
 
     def measuring(self, case: Case) -> None:
@@ -60,7 +60,7 @@ class Display(Protocol):
         ...
 
     def idle(self) -> None:
-        """Show that a case was measured and the next one is not yet."""
+        """Show that a case has been measured and the next one has not begun."""
         ...
 
     def round_done(self, taken: Round) -> None:
@@ -68,13 +68,13 @@ class Display(Protocol):
         ...
 
     def cooling(self, step: Cooling) -> None:
-        """Show a wait as it goes."""
+        """Show the progress of a wait."""
         ...
 
     def announce(self, sentence: str) -> None:
-        """Write a line at once."""
+        """Print a line at once."""
         ...
 
     def clear(self) -> None:
-        """Show nothing: nothing is measured."""
+        """Clear the display: nothing is measured."""
         ...

@@ -19,21 +19,21 @@ class OldFound:
 
     result: WorkerResult
     crashed: bool = False
-    """Whether an interpreter of the pair ended before it was through."""
+    """Whether an interpreter of the pair ended before its last case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartFound:
-    """What one process start found out about one case."""
+    """The result of one process start for one case."""
 
     state: CaseState
     process: int
     result: WorkerResult | None = None
-    """None: this start says nothing of the case, which another one has to measure."""
+    """None: this start has no result for the case, which another start has to measure."""
     problem: DevperfError | None = None
     """Why it was not measured."""
     prerun: Context | None = None
     """This machine before the start, idle."""
     old: OldFound | None = None
     pair: int | None = None
-    """Number of the pair that is done with this."""
+    """Number of the pair that this result completes."""

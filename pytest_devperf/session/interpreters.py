@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
 
 NAMED_MODULES = 3
-"""Modules that a note names; the others are counted."""
+"""Modules that a note names; it only counts the others."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Interpreters:
         yield StartFound(state=member.state, process=process, result=new, old=OldFound(result=old, crashed=True))
 
     def _in_turns(self, batch: Batch, prerun: Context | None) -> Iterator[StartFound]:
-        """Measure one pair of process starts; a case after one that killed its interpreter is left for another."""
+        """Measure one pair of process starts; a case after one that killed its interpreter is left for another pair."""
         pair = batch.request.place
         before, after = self._both
         # The order is the same on both sides, so no seed shuffles it.
@@ -137,7 +137,7 @@ class Interpreters:
             self.display.idle()
 
     def notes(self) -> Iterator[str]:
-        """Say what both sides shared, so that nobody takes new code compared with new code for a comparison."""
+        """Name the modules that both sides shared: for these, new code was compared with itself."""
         if self.idle is not None:
             yield f"the tests imported no module of {self.idle}, so only files and programs that they name differed"
         if not self.shared or self.old is None:
@@ -146,7 +146,7 @@ class Interpreters:
         named = ", ".join(modules[:NAMED_MODULES])
         more = f" and {len(modules) - NAMED_MODULES} more" if len(modules) > NAMED_MODULES else ""
         yield (
-            f"the old side also imported {named}{more} from this checkout, so changes in there were not compared "
+            f"the old side also imported {named}{more} from this checkout, so changes in these were not compared "
             f"({self.old.found.remedy})"
         )
 

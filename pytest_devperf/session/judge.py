@@ -13,7 +13,7 @@ from pytest_devperf.session.modes.paired_cases import ByCase
 
 
 def judge(state: CaseState, mode: ByCase, *, final: bool = False) -> bool:
-    """Reach the verdict of a case; what the starts found stays as it is.
+    """Determine the verdict of a case; the results of its starts are not changed.
 
     Args:
         state: The case.
@@ -21,7 +21,7 @@ def judge(state: CaseState, mode: ByCase, *, final: bool = False) -> bool:
         final: Whether there is no time for another look.
 
     Returns:
-        False if another look is needed first: then the case says which.
+        False if another look is needed first; it is then in the state of the case.
     """
     record = _record(state, mode)
     comparison = mode.compare(state, record)
@@ -37,7 +37,7 @@ def judge(state: CaseState, mode: ByCase, *, final: bool = False) -> bool:
 
 
 def _record(state: CaseState, mode: ByCase) -> Record:
-    """Put a case's starts together; a case fails whose starts contradict one another."""
+    """Combine a case's starts; a case whose starts contradict each other fails."""
     try:
         record = mode.record(state)
     except DevperfError as error:
@@ -47,7 +47,7 @@ def _record(state: CaseState, mode: ByCase) -> Record:
 
 
 def _with_comparison(record: Record, comparison: Comparison) -> Record:
-    """Write a final comparison into a record, its cautions and comparability included."""
+    """Add a final comparison to a record, its cautions and comparability included."""
     notes = {**record.caution_notes, **comparison.cautions}
     comparable = comparison.verdict not in {"incomparable", "new"}
     return msgspec.structs.replace(

@@ -13,10 +13,10 @@ def keep(found: StartFound, reporter: Reporter, *, starts: int, hint: str = "") 
     """Add the result of a process start to the state of its case; the case may fail because of it.
 
     Args:
-        found: What it found.
+        found: The result.
         reporter: Reads the reports of the case's test.
-        starts: How many process starts the case has.
-        hint: What fresh interpreters lack, which may be the reason of a failure.
+        starts: Number of process starts of the case.
+        hint: What fresh interpreters lack, as a possible reason for a failure.
     """
     state = found.state
     if found.old is not None:
@@ -72,9 +72,9 @@ def _why_missing(result: WorkerResult, reporter: Reporter) -> str | None:
         return "the old environment does not collect this test"
     if result.start is None:
         lines = last_words(result.died or "").strip().splitlines()
-        said = next((line for line in lines if line.startswith("E ")), lines[-1] if lines else "")
+        line = next((line for line in lines if line.startswith("E ")), lines[-1] if lines else "")
         did = "died in this case" if result.begun else "did not run this case"
-        return f"the interpreter of the old code {did}: {said.removeprefix('E ').strip()}"
+        return f"the interpreter of the old code {did}: {line.removeprefix('E ').strip()}"
     outcome = reporter.read_outcome(result.reports)
     if outcome.passed:
         return None

@@ -21,9 +21,9 @@ from pytest_devperf.session.starts.device import is_this_machine
 
 @dataclass(kw_only=True)
 class Launchers:
-    """Knows how a batch is run: in fresh interpreters, or on a device that starts processes of its own.
+    """Runs a batch: in fresh interpreters, or on a device that starts its own processes.
 
-    What waits is made late: the clock may be a plugin's, or a simulated phone's that is switched on with it.
+    Code that waits is created late: its clock may be that of a simulated phone, which is switched on for it.
     """
 
     targets: SessionTargets
@@ -37,7 +37,7 @@ class Launchers:
 
     @cached_property
     def tools(self) -> Tools:
-        """What every case is measured with."""
+        """The tools for measuring every case."""
         return Tools(
             clock=self.targets.clock,
             prefixes=self.prefixes,
@@ -58,11 +58,11 @@ class Launchers:
         )
 
     def rest(self, batch: Batch, rested: set[int]) -> None:
-        """Wait before the first batch of a phase, if it asks for that.
+        """Wait before the first batch of a phase, if the phase requires it.
 
         Args:
             batch: The batch.
-            rested: Phases that were waited for.
+            rested: Phases that were already waited for.
         """
         request = batch.request
         if request.rest_s > 0 and request.phase not in rested:
@@ -87,7 +87,7 @@ class Launchers:
             yield from self._driven.run(batch, waited, prerun)
 
     def warn_once(self, words: str | None) -> None:
-        """Warn the user, unless there is nothing to warn of or it was said before."""
+        """Show a warning, unless there is none or it was shown before."""
         if words is not None and words not in self._warned:
             self._warned.add(words)
             self.display.announce(words)

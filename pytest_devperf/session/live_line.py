@@ -9,27 +9,27 @@ from typing import Any, TextIO
 from pytest_devperf.report.plain import encodable
 
 NAME = "devperf: "
-"""How the live line begins, so that nobody takes it for pytest's or the test's."""
+"""Beginning of the live line, so that it is not taken for output of pytest or the test."""
 
 CLEAR_TO_END = "\x1b[K"
 UP = "\x1b[1A"
 
 
 class LiveLine:
-    """Passes on what pytest writes, and shows one live line in between.
+    """Passes on pytest's output, and shows one live line in between.
 
-    pytest leaves lines unfinished (`test_a.py ..`) and later continues them, so the live line stands in the row
-    below, the cursor returns to where pytest left it, and the row is empty again before pytest writes on.
+    pytest leaves lines unfinished (`test_a.py ..`) and continues them later. Therefore the live line is in the row
+    below, the cursor returns to its place in pytest's line, and the row is cleared before pytest writes again.
 
-    Characters that the encoding lacks are written in plain letters; pytest would escape the whole text, newlines
+    Characters that the encoding lacks are replaced by plain letters; pytest would escape the whole text, newlines
     included.
     """
 
     def __init__(self, file: TextIO, width: Callable[[str], int]) -> None:
-        """Show nothing yet.
+        """Prepare the live line, without showing it.
 
         Args:
-            file: What pytest writes to.
+            file: The file that pytest writes to.
             width: Counts the cells that a text takes on a terminal.
         """
         self._file = file
@@ -37,14 +37,14 @@ class LiveLine:
         self._live = ""
         self._column = 0
         self.shows_live = file.isatty() and os.environ.get("TERM") != "dumb"
-        """Whether this is a terminal that can erase what was written."""
+        """Whether the file is a terminal that supports erasing."""
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the file has
-        """Everything else is the file's own."""
+        """Return any other attribute of the file."""
         return getattr(self._file, name)
 
     def write(self, text: str) -> int:
-        """Write what pytest has to say; the live line goes first."""
+        """Write pytest's output; first erase the live line."""
         self.erase()
         return self._file.write(encodable(text, self._file.encoding))
 
@@ -54,11 +54,11 @@ class LiveLine:
         return self._columns() - len(NAME) - 1
 
     def draw(self, text: str, column: int) -> None:
-        """Show a live line, in place of the one before.
+        """Show a live line, in place of the previous one.
 
         Args:
-            text: The line; what is too long for the terminal is cut at the end.
-            column: Where the cursor stands in pytest's line, in cells.
+            text: The line; it is cut at the end if it is too long for the terminal.
+            column: Column of the cursor in pytest's line, in cells.
         """
         shown = NAME + self._cut(encodable(text, self._file.encoding))
         if shown == self._live:
@@ -68,7 +68,7 @@ class LiveLine:
         self._put(shown)
 
     def erase(self) -> None:
-        """Take the live line away."""
+        """Erase the live line."""
         if self._live:
             self._live = ""
             self._put("")
@@ -85,8 +85,8 @@ class LiveLine:
     def _columns(self) -> int:
         try:
             return os.get_terminal_size(self._file.fileno()).columns
-        except (OSError, ValueError):  # no file descriptor, or none of a terminal
-            return 80  # what terminals have had from the beginning
+        except (OSError, ValueError):  # no file descriptor, or not that of a terminal
+            return 80  # the traditional width of terminals
 
     def _cut(self, text: str) -> str:
         """Cut a text to the cells that a live line has; wide characters take two."""

@@ -48,10 +48,10 @@ def compare_sides(
     Args:
         record: The new side.
         olds: The old side's process starts.
-        policy: What the comparison is strict about.
+        policy: The rules of the comparison.
         most: Maximum number of pairs of process starts.
         reason: Why there is nothing to compare with; None if there is.
-        note: What is said of the old side.
+        note: A note about the old side.
     """
     notes = (note,) if note else ()
     if record.outcome != "passed":
@@ -59,7 +59,7 @@ def compare_sides(
     if reason is not None and olds:
         return Comparison(verdict="incomparable", reason=reason, notes=notes)
     if reason is not None:
-        # Why a case is new is told as a difference: of an ordinary new case there is nothing to tell.
+        # The reason why a case is new is shown as a difference; an ordinary new case needs none.
         return Comparison(verdict="new", reason=reason, notes=(*notes, reason))
     in_turns = judge_in_turns(record.metrics, measurements_of(olds), policy, most=most)
     return Comparison(verdict=in_turns.verdict, changes=in_turns.changes, notes=notes)

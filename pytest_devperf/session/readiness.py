@@ -1,4 +1,4 @@
-"""Check what has to be in order before anything is measured: the process's state, and phones pinned and cool."""
+"""Check the conditions for measuring: the state of the process, and phones pinned and cool."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 def pin_as_baseline(target: Target, baselines: Baselines) -> None:
-    """Have a target that can hold its clocks hold them if the baseline had them held."""
+    """Pin the clocks of a target that can do so, if the baseline had them pinned."""
     if isinstance(target, Pinning):
         target.pin_as_baseline(pinned=baselines.pinned(target.device))
 
 
 def open_named_phone(targets: SessionTargets, baselines: Baselines) -> None:
-    """Open the phone that was named, so that what prevents measuring on it is reported first.
+    """Open the phone that the user named, so that obstacles to measuring on it are reported first.
 
     Raises:
-        DevperfError: It cannot be used as asked, or it does not hold its clocks as every baseline has them held.
+        DevperfError: It cannot be used as requested, or its clocks are not pinned as in every baseline.
     """
     target = targets.session_target()
     if not is_phone(target):
         return
     seen = target.look()
-    # Heat passes while the phone is given time to cool; whatever else keeps its clocks free does not.
+    # Heat passes while the phone is given time to cool; other reasons for unpinned clocks stay.
     if seen.pinned is False and not seen.throttled and baselines.pins(target.device) == {True}:
         why = "; ".join(target.notices if isinstance(target, Noticing) else ())
         raise UsageError(
@@ -52,23 +52,23 @@ def open_named_phone(targets: SessionTargets, baselines: Baselines) -> None:
 
 
 def refuse_clocks(settings: Settings, plan: Plan, targets: SessionTargets, baselines: Baselines) -> None:
-    """Refuse clocks that cannot be held as asked, or as the baseline has them.
+    """Refuse clocks that cannot be pinned as requested, or as in the baseline.
 
     Raises:
         UsageError: They cannot.
     """
     if settings.target == AUTO:
-        return  # each case has its own device, and is refused there
+        return  # each case has its own device, which refuses it
     target = targets.session_target()
     refuse_unheld_clocks(target, plan)
     refuse_other_pin(settings, plan, baselines, [target.device])
 
 
 def refuse_unheld_clocks(target: Target, plan: Plan) -> None:
-    """Refuse `--devperf-pin-clocks=on` for a device whose clocks nobody can hold.
+    """Refuse `--devperf-pin-clocks=on` for a device whose clocks cannot be pinned.
 
     Raises:
-        UsageError: It is one.
+        UsageError: The clocks of this device cannot be pinned.
     """
     if plan.pin_clocks == "on" and not isinstance(target, Pinning):
         raise UsageError(
@@ -78,7 +78,7 @@ def refuse_unheld_clocks(target: Target, plan: Plan) -> None:
 
 
 def refuse_other_pin(settings: Settings, plan: Plan, baselines: Baselines, devices: Sequence[Device]) -> None:
-    """Refuse a comparison whose clocks are to be held otherwise than in every baseline.
+    """Refuse a comparison with other pinning than in every baseline.
 
     Raises:
         UsageError: No case could be compared.
@@ -90,15 +90,15 @@ def refuse_other_pin(settings: Settings, plan: Plan, baselines: Baselines, devic
     raise UsageError(
         f"--devperf-compare={settings.compare}: clocks {held} in the baseline of every case, so with "
         f"--devperf-pin-clocks={plan.pin_clocks} every case would be incomparable",
-        "leave that option out, or save a new baseline",
+        "omit that option, or save a new baseline",
     )
 
 
 def refuse_hopeless(settings: Settings, baselines: Baselines, targets: SessionTargets) -> None:
-    """Refuse a comparison on this machine that this process's own state prevents for every case.
+    """Refuse a comparison that the state of this process makes impossible for every case.
 
     Raises:
-        UsageError: Something traces this thread.
+        UsageError: A tool traces this thread.
     """
     instrument = read_instrument()
     if instrument is None or "instrumented" in settings.accept or not baselines.known:
@@ -113,7 +113,7 @@ def refuse_hopeless(settings: Settings, baselines: Baselines, targets: SessionTa
 
 
 def note_wait(start: CaseStart, waited: Cooling | None) -> str | None:
-    """Keep with a start that the wait before it timed out or was blind; return the words."""
+    """Add to a start that the wait before it timed out or read no temperature; return the words."""
     words = wait_words(waited)
     if words is not None and start.looks:
         start.looks[0] = replace(start.looks[0], notes=(*start.looks[0].notes, words))
@@ -132,15 +132,15 @@ class ReadyPhones:
         self._preruns: dict[int, Context | None] = {}
 
     def waited(self, target: Target) -> Cooling | None:
-        """Return how the wait for a phone to cool ended; None if there was none."""
+        """Return the result of the wait for a phone to cool; None if there was none."""
         return self._cooled.get(id(target))
 
     def prerun(self, target: Target) -> Context | None:
-        """Return what a phone was busy with before its first case; None if not known."""
+        """Return the load of a phone before its first case; None if it is not known."""
         return self._preruns.get(id(target))
 
     def chooser(self, case: Case, baselines: Baselines) -> Callable[[Workload], Target]:
-        """Choose a case's device; a phone is pinned and cool before the first case on it."""
+        """Return a function that chooses a case's device; a phone is pinned and cooled before its first case."""
         choose = self._targets.chooser(case)
 
         def choose_ready(workload: Workload) -> Target:

@@ -32,18 +32,18 @@ class Batch:
 
     @property
     def request(self) -> StartRequest:
-        """What all members need; what they do in it differs."""
+        """The request of all members; their plans differ."""
         return self.members[0].request
 
     @property
     def words(self) -> str:
-        """Describe it for people."""
+        """Description for users."""
         most = max(member.request.of for member in self.members)
         return f"{self.request.what} {self.request.place + 1} of {most}"
 
 
 def groups(states: Sequence[CaseState], order: Order) -> Iterator[Sequence[CaseState]]:
-    """Return the cases whose process starts alternate: all of them, or one after the other."""
+    """Return the groups of cases whose process starts alternate: all cases in one group, or each case alone."""
     yield from [states] if order == "interleaved" else [[state] for state in states]
 
 
@@ -58,8 +58,8 @@ class Asked(Protocol):
 class Schedule:
     """The process starts that cases need next, in order.
 
-    A case is asked once for each of its starts, not for each start of any case: what a case needs next may depend on
-    all that was measured of it.
+    A case is asked once for each of its own starts, not for each start of any case: its next start may depend on
+    everything that was measured for it.
     """
 
     def __init__(self, mode: Asked, states: Iterable[CaseState]) -> None:
@@ -68,13 +68,13 @@ class Schedule:
         self.add(states)
 
     def add(self, states: Iterable[CaseState]) -> None:
-        """Ask what start each of these cases needs; none of them may be waiting for one already."""
+        """Ask each of these cases for its next start; none of them may have a pending request."""
         for state in states:
             if state.pending and (request := self._mode.next_start(state)) is not None:
                 self._put(Member(state, request))
 
     def next_batch(self) -> Batch | None:
-        """Take the next process start, with all cases that share it; None if no case needs one."""
+        """Return the next process start, with all cases that share it; None if no case needs one."""
         if not self._wanted:
             return None
         first = self._take()

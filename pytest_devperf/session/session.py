@@ -1,10 +1,10 @@
-"""One measuring session, from the cases that were collected to what is kept of them.
+"""One measuring session, from the collected cases to the saved results.
 
-prepare    what can never be compared or kept is refused before anything is measured
-begin      start 1 of a case: whoever runs its test measures with the meter that is handed out
-end        what start 1 found; a case that needs no other start gets its verdict at once
-finish     all other starts, batch by batch, and the verdicts
-close      devices are released, results kept, and gates that did not hold counted
+prepare    refuses cases that cannot be compared or saved, before anything is measured
+begin      start 1 of a case: the caller runs its test with the meter it receives
+end        keeps the results of start 1; a case that needs no other start gets its verdict at once
+finish     runs all other starts, batch by batch, and determines the verdicts
+close      releases devices, saves results, and counts the gates that were not met
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Session:
 
     settings: Settings
     plan: Plan
-    """The plan of a case whose marker says nothing."""
+    """The plan of a case without marker keywords."""
     mode: Mode
     targets: SessionTargets
     baselines: Baselines
@@ -68,7 +68,7 @@ class Session:
     display: Display
     budget: Budget = field(default_factory=lambda: Budget(seconds=None))
     hint: str = ""
-    """What fresh interpreters lack, which may be the reason why a case fails in one."""
+    """What fresh interpreters lack, as a possible reason why a case fails in one."""
     states: CaseStates = field(default_factory=CaseStates)
     _prerun: Context | None = None
     _together: int = 1
@@ -82,13 +82,13 @@ class Session:
     def _by_case(self) -> ByCase:
         return ByCase(self.mode, PairedCases(self.settings))
 
-    # -- the way of a session -----------------------------------------------------------------------
+    # -- the steps of a session ---------------------------------------------------------------------
 
     def settle(self) -> bool:
-        """Read the baselines, and tell phones how they were pinned before one is opened for measuring.
+        """Read the baselines, and pass their pinning to phones before one is opened for measuring.
 
         Returns:
-            False if nothing will be measured: why is reported once it is known what there is to measure.
+            False if nothing will be measured; the reason is reported once the cases are known.
         """
         try:
             self.baselines.read()
@@ -99,10 +99,10 @@ class Session:
         return True
 
     def prepare(self, cases: Sequence[tuple[Case, TestAddress]]) -> None:
-        """Take the cases up, and refuse what can never be compared or kept before anything is measured.
+        """Add the cases, and refuse those that cannot be compared or saved, before anything is measured.
 
         Raises:
-            DevperfError: There is such.
+            DevperfError: A case cannot be compared or saved.
         """
         self.baselines.read()
         self.settle()
@@ -120,7 +120,7 @@ class Session:
         self._prerun = self.targets.prerun(here) if is_this_machine(here) else None
 
     def begin(self, state: CaseState) -> Meter:
-        """Begin start 1 of a case; its test is run with the meter."""
+        """Begin start 1 of a case; the caller runs its test with the meter."""
         self.display.stage(self.mode.describe_first(state), len(self.states), first=state.index + 1)
         self.display.measuring(state.case)
         orders = FirstOrders(role_of(self.mode.starts(state)), lambda metric: self.mode.first_plan(state, metric))
@@ -134,7 +134,7 @@ class Session:
         return Meter(bench, launch=self._launch_options(state) if self.mode.hosts_apps else None)
 
     def end(self, state: CaseState, meter: Meter, outcome: TestOutcome) -> None:
-        """Take what start 1 of a case found; judge it if it needs no other start."""
+        """Keep the results of start 1 of a case; judge it if it needs no other start."""
         self.display.clear()
         start, target = meter.bench.start, meter.bench.notes.target
         state.outcome, state.target, state.probes = outcome, target, meter.bench.probes
@@ -162,7 +162,7 @@ class Session:
                 for found in self.launchers.run(batch):
                     keep(found, self.reporter, starts=self._by_case.starts(found.state), hint=self.hint)
                     if not found.state.passed:
-                        self._judge(found.state)  # at once: a failure may be what the user wants to stop at
+                        self._judge(found.state)  # at once: the user may want to stop at a failure
                 self.budget.note(states, self.targets.clock)
                 self._judge_ready(states)
                 schedule.add(states)
@@ -172,10 +172,10 @@ class Session:
             self.targets.note(left_out)
 
     def close(self, collected: Collected) -> int:
-        """Release devices, keep what was measured, and count the gates that did not hold.
+        """Release devices, save the results, and count the gates that were not met.
 
         Args:
-            collected: What was collected, and what the user left out of it.
+            collected: The collected tests, and the exclusions of the user.
         """
         for note in self.launchers.interpreters.notes():
             self.targets.note(note)
@@ -202,7 +202,7 @@ class Session:
         return LaunchOptions(
             only=self.settings.only,
             iterations=self.baselines.hosted_iterations(state.case.id) if paced else None,
-            tell=self.display.announce,
+            announce=self.display.announce,
         )
 
     def _adopt(self, host: CaseState, launch: AppLaunch) -> None:
@@ -226,14 +226,14 @@ class Session:
                 self._judge(state)
 
     def _judge_late(self, states: Sequence[CaseState]) -> Sequence[CaseState]:
-        """Judge cases for whose next start there is no time; return those that need another look."""
+        """Judge cases without time for their next start; return those that need another look."""
         for state in states:
             state.out_of_time = True
             self._judge(state, final=state.look is not None)
         return states
 
     def _judge(self, state: CaseState, *, final: bool = False) -> None:
-        """Reach a verdict and report it, unless the case needs another look first and there is time for it."""
+        """Determine a verdict and report it, unless the case needs another look first and there is time for it."""
         if judge(state, self._by_case, final=final):
             state.concluded = True
             self.reporter.conclude(state)

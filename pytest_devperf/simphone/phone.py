@@ -243,9 +243,9 @@ def simulated_phone(
             SimPhone(personality=personality, mishap=mishap, speed=speed, unit=unit, isolate=isolate)
         )
         adb = server if server is not None else stack.enter_context(AdbServer())
-        said = adb.connect(phone.address)
-        if "connected to" not in said and not phone.simulation.mishap.unauthorized:
-            raise TargetError(f"adb did not connect to the simulated phone {personality}", said.strip())
+        answer = adb.connect(phone.address)
+        if "connected to" not in answer and not phone.simulation.mishap.unauthorized:
+            raise TargetError(f"adb did not connect to the simulated phone {personality}", answer.strip())
         stack.callback(adb.disconnect, phone.address)
         phone.server_port = adb.port
         yield phone

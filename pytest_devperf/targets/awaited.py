@@ -1,6 +1,6 @@
-"""Runners whose workload is awaited in a running event loop, beside those that return at once.
+"""Runners whose workload is awaited in a running event loop, and code that accepts either kind of runner.
 
-Measuring is written once, as coroutines: they suspend only while an awaited runner runs, so that with any other
+The code that measures is written once, as coroutines. They suspend only while an awaited runner runs; with any other
 runner they complete without an event loop.
 """
 
@@ -12,13 +12,13 @@ from typing import Any, Protocol, TypeVar, Union
 from pytest_devperf.targets.protocol import Memory, Runner
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 Result = TypeVar("Result")
 
 
 class AwaitedRunner(Protocol):
-    """A runner whose workload is awaited, and so are its runs."""
+    """A runner whose workload and runs are awaited."""
 
     load_ns: int | None
 
@@ -31,7 +31,7 @@ class AwaitedRunner(Protocol):
         ...
 
     async def memory(self, iterations: int) -> Memory | None:
-        """Measure sizes in a pass of its own."""
+        """Measure memory in a separate pass."""
         ...
 
 
@@ -45,7 +45,7 @@ async def run_timed(runner: AnyRunner, iterations: int, inner_loops: int) -> Seq
 
 
 def run_now(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine in which nothing suspends to its end."""
+    """Run a coroutine that never suspends, and return its result."""
     try:
         coroutine.send(None)
     except StopIteration as ended:

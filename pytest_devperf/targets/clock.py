@@ -6,9 +6,9 @@ import time
 
 
 class SystemClock:
-    """Real time.
+    """The real time.
 
-    Both are the built-in functions themselves: a Python method around the counter would cost more than
+    Both attributes are the built-in functions themselves: a Python method around the counter would cost more than
     the counter.
     """
 

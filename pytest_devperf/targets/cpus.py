@@ -15,13 +15,13 @@ def parse_cpus(
     """Parse `big`, `little`, or a list such as `0-3,6`.
 
     Args:
-        spec: What was asked for.
+        spec: The value of `--devperf-affinity`.
         clusters: CPUs of `big` and `little`; empty if all CPUs of the device are of one kind.
         cores: Number of CPUs; None if it is not known.
-        device: What errors call the device.
+        device: Name of the device for error messages.
 
     Raises:
-        UsageError: It is neither, or the device lacks such a CPU.
+        UsageError: The spec is neither, or the device lacks such a CPU.
 
     >>> parse_cpus("0-2,5", {}, 8)
     (0, 1, 2, 5)
@@ -29,12 +29,12 @@ def parse_cpus(
     word = spec.strip().lower()
     if word in {"big", "little"}:
         if word not in clusters:
-            raise UsageError(f"--devperf-affinity={spec}: {device} does not show its clusters", "name CPUs: 4-7")
+            raise UsageError(f"--devperf-affinity={spec}: {device} does not show its clusters", "list CPUs: 4-7")
         return clusters[word]
     cpus = parse_cpu_list(word)
     if cpus is None:
         raise UsageError(
-            f"--devperf-affinity: {excerpt(spec)!r} is no list of CPUs below {MOST_CPUS}", "say big, little, or 4-7"
+            f"--devperf-affinity: {excerpt(spec)!r} is no list of CPUs below {MOST_CPUS}", "use big, little, or 4-7"
         )
     if cores is not None and cpus[-1] >= cores:
         raise UsageError(f"--devperf-affinity={spec}: {device} has CPUs 0 to {cores - 1}", "choose among them")

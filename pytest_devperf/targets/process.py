@@ -1,4 +1,4 @@
-"""A program as a process of this machine: started, waited for, and read."""
+"""A program as a process on this machine: started, awaited, and read."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class Invocation:
     """A program with its arguments and environment."""
 
     argv: tuple[str, ...]
-    """The program's absolute path, then its arguments; no shell reads them."""
+    """The program's absolute path, then its arguments; they are not passed through a shell."""
     environment: Mapping[str, str]
     """Variables added to this process's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedProgram:
-    """What one start of a program printed, and what it left behind."""
+    """The output of one start of a program, and the processes it left behind."""
 
     out: str
     err: str
     took_ns: int
-    """Wall time from the start to the end."""
+    """Wall time from start to end."""
     left: str | None = None
-    """Processes that it left running, which were ended."""
+    """Processes that it left running, which were then ended."""
 
     @property
     def last(self) -> str:
-        """The last lines, its errors after its results."""
+        """The last lines, errors after results."""
         lines = last_lines(f"{self.out}\n{self.err}")
         return f"it ended with: {' | '.join(lines)}" if lines else "it printed nothing"
 
@@ -55,20 +55,20 @@ def run_program(
     now_ns: Callable[[], int],
     watch: Callable[[int], None] | None = None,
 ) -> CompletedProgram:
-    """Start a program, wait for it, end what it left running, and return what it printed.
+    """Start a program, wait for it, end processes it left running, and return its output.
 
     Args:
         invocation: The program.
-        name: What a user calls it.
-        cwd: Folder it runs in.
+        name: Name for users.
+        cwd: Working directory.
         timeout_s: Longest wait.
-        now_ns: Reads the clock it is timed with.
-        watch: Called with the process id again and again while it runs.
+        now_ns: Reads the clock that times the program.
+        watch: Called with the process id again and again while the program runs.
 
     Raises:
-        CaseError: It cannot be started, took too long or failed.
+        CaseError: The program cannot be started, took too long or failed.
     """
-    # Files, not pipes: nobody has to read while the program measures itself.
+    # Files, not pipes: nobody reads while the program measures itself.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started_ns = now_ns()
         try:
@@ -96,7 +96,7 @@ def start_in_session(
     """Start a program as the leader of its own process group, without input.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: The program cannot be started.
     """
     return subprocess.Popen(
         invocation.argv,
@@ -111,14 +111,14 @@ def start_in_session(
 
 @contextmanager
 def held_interrupts() -> Iterator[list[int]]:
-    """Note Ctrl-C instead of raising it while a program starts: raised in between, its id would be lost.
+    """Note Ctrl-C instead of raising it while a program starts: otherwise its process id could be lost.
 
     Yields:
-        The signals that arrived. Only the main thread receives them; in other threads nothing is held.
+        The signals that arrived. Only the main thread receives signals; in other threads nothing is held.
     """
     came: list[int] = []
     before = signal.getsignal(signal.SIGINT)
-    # None: a handler that is not Python's and could not be put back. Ignored: nothing would be raised.
+    # None: a handler outside Python, which could not be restored. Ignored: nothing would be raised.
     if threading.current_thread() is not threading.main_thread() or before in {None, signal.SIG_IGN}:
         yield came
         return
@@ -130,14 +130,14 @@ def held_interrupts() -> Iterator[list[int]]:
 
 
 def _wait(child: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[int], None] | None) -> bool:
-    """Wait for a program; False if it was ended because it took too long. An interrupt ends it, too."""
+    """Wait for a program; False if it took too long and was ended. An interrupt ends it, too."""
     try:
         if watch is not None:
             return _wait_watching(child, timeout_s, watch)
         if not hasattr(os, "killpg"):
             child.wait(timeout_s)
             return True
-        # `Popen.wait(timeout)` looks every 50 ms here, which the time of a program would show.
+        # `Popen.wait(timeout)` polls every 50 ms here, which would show in the program's time.
         expired = threading.Event()
 
         def expire() -> None:
@@ -170,7 +170,7 @@ def _wait_watching(child: subprocess.Popen[bytes], timeout_s: float, watch: Call
 
 
 def text_of(file: IO[bytes]) -> str:
-    """Read everything that a program wrote into a file of ours."""
+    """Read the whole output of a program from its file."""
     file.seek(0)
     return file.read().decode("utf-8", "replace")
 

@@ -1,4 +1,4 @@
-"""Ending a process of this machine together with everything that it started."""
+"""End a process on this machine together with everything it started."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import suppress
 from pytest_devperf.untrusted import LINE_WIDTH
 
 GRACE_S = 3.0
-"""Time between asking a program to end and killing it: enough to write a file, short for a user who waits."""
+"""Time between asking a program to end and killing it: enough to write a file, and not too long for a waiting user."""
 
 LOOK_EVERY_S = 0.005
-"""Pause between two looks at processes that are watched or asked to end: one look at all of them takes as long."""
+"""Pause between two checks of processes: one check of all of them takes as long."""
 
 SHOWN_LEFT = 3
-"""Processes left running that a caution names; of more, it gives only the number."""
+"""Processes left running that a caution names; for more, it gives only the number."""
 
 
 def end_group(child: subprocess.Popen[bytes]) -> None:
@@ -37,9 +37,9 @@ def end_group(child: subprocess.Popen[bytes]) -> None:
 
 
 def end_left(group: int) -> str | None:
-    """End what a program that has ended left running, and name it; None if it left nothing.
+    """End the processes that a program left running, and name them; None if it left none.
 
-    What has left its process group (a daemon) is not found.
+    A process that has left its process group (a daemon) is not found.
     """
     if not hasattr(os, "killpg") or not (left := _members(group)):
         return None
@@ -67,13 +67,13 @@ def _is_empty_within(group: int, seconds: float) -> bool:
 
 
 def _members(group: int) -> list[str]:
-    """Name the processes of a group that still run; zombies, which do nothing, are left out."""
+    """Name the processes of a group that still run; leave out zombies, which do nothing."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
         return []
     except PermissionError:
-        pass  # some of them may be another user's
+        pass  # a process may belong to another user
     import psutil
 
     members = []

@@ -1,4 +1,4 @@
-"""What every device passes to a program and takes from its output: files, placeholders, variables, values."""
+"""The files, placeholders and variables that every device passes to a program, and the values it reads back."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pytest_devperf.errors import CaseError
 from pytest_devperf.tool.output import Output
 
 SHARED = frozenset({"bin", "data", "dev", "etc", "mnt", "proc", "sdcard", "storage", "sys", "system", "vendor"})
-"""Folders at the root of a phone: a path below one of them may mean a file of the phone."""
+"""Folders at the root of a phone: a path below one of them may be a file on the phone."""
 
 OUTPUT = "{output}"
-"""Placeholder for a file that the program writes its results to, if it prints them nowhere else."""
+"""Placeholder for a file for the program's results, if it does not print them."""
 
 
 def pushed_files(command: Command) -> dict[str, Path]:
-    """List the pushed files: name in the command's folder -> file of this machine; folders with everything in them.
+    """List the pushed files: name in the command's folder -> file on this machine; of a folder, all its files.
 
-    A file has its plain name there. One that was given by a path below the test's folder, `sub/data.txt`, has
-    that path too, so that a command may name it as it does on this machine.
+    A file has its plain name there. A file that was given by a path below the test's folder, `sub/data.txt`, also
+    has that path, so that a command may name it as on this machine.
 
     Raises:
         CaseError: A file is missing, or two have one name.
@@ -44,7 +44,7 @@ def pushed_files(command: Command) -> dict[str, Path]:
 
 
 def fill_placeholders(argument: str, *, iterations: int, warmup: int, output: str | None = None) -> str:
-    """Fill in the numbers of iterations, and the file for results if there is one; other braces are the program's own.
+    """Fill in the numbers of iterations, and the file for results if there is one; leave other braces unchanged.
 
     >>> fill_placeholders("--runs={iterations},{x}", iterations=30, warmup=3, output="/tmp/o")
     '--runs=30,{x}'
@@ -57,7 +57,7 @@ def fill_placeholders(argument: str, *, iterations: int, warmup: int, output: st
 
 
 def variables_of(*, iterations: int, warmup: int, process: int) -> dict[str, str]:
-    """Return the environment variables that tell a program how much to do."""
+    """Return the environment variables that set the amount of work for a program."""
     return {
         "DEVPERF_ITERATIONS": str(iterations),
         "DEVPERF_WARMUP": str(warmup),
@@ -76,13 +76,13 @@ def values_of(output: Output) -> dict[str, tuple[float, str, str]]:
 
 
 def pushed_name(command: Command) -> str | None:
-    """Name the pushed file that the command starts; None if it starts none of them."""
+    """Return the name of the pushed file that the command starts; None if it starts none."""
     name = Path(command.argv[0]).name
     return name if name in {Path(source).name for source in command.push} else None
 
 
 def name_unpushed(command: Command) -> str:
-    """Return what to do about an argument or variable that names a file of this machine; empty if none does."""
+    """Return the next step if an argument or variable names a file of this machine; empty if none does."""
     for word in (*command.argv[1:], *command.environment.values()):
         named = Path(word.rpartition("=")[2])
         if named.is_absolute() and named.parts[1:2] and named.parts[1] not in SHARED and named.is_file():
@@ -103,11 +103,11 @@ def _files_at(source: Path) -> dict[str, Path]:
 
 
 def _path_below(folder: str | None, source: Path) -> str:
-    """Return a file's path below the test's folder; its plain name if it lies elsewhere."""
+    """Return a file's path below the test's folder, or its plain name if it is elsewhere."""
     if folder is None or ".." in source.parts or not source.is_relative_to(folder):
         return source.name
     return source.relative_to(folder).as_posix()
 
 
 def _clash(name: str) -> CaseError:
-    return CaseError(f"two pushed files are named {name}", "they lie in one folder: rename one")
+    return CaseError(f"two pushed files are named {name}", "they share one folder: rename one")

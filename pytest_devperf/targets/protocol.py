@@ -1,4 +1,4 @@
-"""What every kind of target can do, and what some can do besides."""
+"""The protocols of targets and runners: those that all implement, and optional ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Clock(Protocol):
-    """Everything that waits or times in this process asks it."""
+    """The clock that everything in this process uses to wait and to time."""
 
     def now_ns(self) -> int:
         """Read a monotonic clock."""
@@ -33,70 +33,70 @@ class Memory:
     """Sizes of the measured process in bytes."""
 
     baseline: int
-    """Before the workload was brought up."""
+    """Before the workload was loaded."""
     loaded: int | None
-    """With the workload up, before its first iteration."""
+    """With the workload loaded, before its first iteration."""
     peak: int
-    """Highest seen since `baseline`."""
+    """Highest size since `baseline`."""
     disposed: int | None = None
-    """After the workload was taken down."""
+    """After the workload was unloaded."""
     unseen_children: bool = False
-    """Whether a child process ended that was not looked at, or not just before its end."""
+    """Whether a child process ended whose memory was not read, or not just before its end."""
 
 
 class Runner(Protocol):
-    """A workload that is up and can be run."""
+    """A loaded workload that can be run."""
 
     load_ns: int | None
-    """Cost of bringing the workload up; None where there is none."""
+    """Time to load the workload; None if it loads nothing."""
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
-        """Run and time: (iterations,) ns each, inner loops divided out, timed where the work runs."""
+        """Run and time: (iterations,) ns each, already divided by the inner loops, timed on the device."""
         ...
 
     def anchor(self) -> int | None:
-        """Time the fixed kernel once, in ns, where the work runs."""
+        """Time the fixed kernel once on the device, in ns."""
         ...
 
     def memory(self, iterations: int) -> Memory | None:
-        """Take sizes in a pass of its own."""
+        """Measure memory in a separate pass."""
         ...
 
 
 class Target(Protocol):
     """A device that runs workloads.
 
-    A target that starts processes of its own (a phone, a virtual device) is driven from this process
-    for every start; only the host's later starts are fresh interpreters.
+    If a target starts its own processes (a phone, a virtual device), this process controls every start; only the
+    host's later starts are fresh interpreters.
     """
 
     device: Device
 
     def look(self) -> Context:
-        """Read the sensors, in one round trip."""
+        """Read the sensors in one round trip."""
         ...
 
     def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:
-        """Bring the workload up in a new process, hand out its runner, take it down.
+        """Load the workload in a new process, yield its runner, unload the workload.
 
         Raises:
             Unsupported: This kind of workload cannot run here.
-            CaseError: The workload is wrong (no such file, another shape).
-            TargetError: The device went away.
+            CaseError: The workload is wrong (no such file, wrong shape).
+            TargetError: The device is gone.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundContext:
-    """What surrounded a round."""
+    """The circumstances of a round."""
 
     cpu_ns: int | None = None
     """CPU time of the whole measuring process."""
     wall_ns: int | None = None
     """Wall time of the whole round."""
     waited_ns: int | None = None
-    """Time in which the measuring thread was ready and had no CPU."""
+    """Time in which the measuring thread was ready but had no CPU."""
     slept: bool = False
     """Whether the machine slept meanwhile."""
     throttled: bool | None = None
@@ -108,44 +108,44 @@ class RoundContext:
     used_ram_mb: float | None = None
     """Most memory in use on the device meanwhile; None if `look` reports it."""
     clock_khz: int | None = None
-    """Highest frequency that any processor was allowed meanwhile: the lowest such cap."""
+    """The lowest cap on the clock meanwhile: the highest frequency that any processor was allowed."""
     also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Further series in ns of the same round, by name (of a tool that prints several)."""
     values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
     """Values of the same round: name -> (value, unit, `lower` or `higher`)."""
     left: str | None = None
-    """Processes that a program left running, which were ended."""
+    """Processes that a program left running, which were then ended."""
 
 
 @runtime_checkable
 class ContextReporting(Protocol):
-    """A runner that can tell of its latest run."""
+    """A runner that reports the context of its latest run."""
 
     def round_context(self) -> RoundContext:
-        """Tell what is known of the latest run."""
+        """Return the context of the latest run."""
         ...
 
 
 @runtime_checkable
 class Answering(Protocol):
-    """A runner that hands the workload's result over."""
+    """A runner that returns the workload's result."""
 
     def result(self) -> Any:  # noqa: ANN401 - whatever the workload returns
-        """Hand over the result: the first unrecorded call's, or a model's last outputs by name."""
+        """Return the result of the first unrecorded call, or a model's latest outputs by name."""
         ...
 
 
 @runtime_checkable
 class Describing(Protocol):
-    """A runner that knows the software its workload runs with once that is up."""
+    """A runner that knows the software that runs its workload once this is loaded."""
 
     env: Mapping[str, str | None]
-    """`sdk` and the like, as a survey names them."""
+    """`sdk` and the like, with the same keys as in a survey."""
 
 
 @runtime_checkable
 class Ticking(Protocol):
-    """A runner that knows the step of the clock it times with."""
+    """A runner that knows the step of its clock."""
 
     tick_ns: float
     """Smallest non-zero difference of consecutive clock reads."""
@@ -161,19 +161,19 @@ class Looping(Protocol):
 
 @runtime_checkable
 class SelfWarming(Protocol):
-    """A runner that does its own warm-up and takes no inner loops (a native tool)."""
+    """A runner that warms up by itself and takes no inner loops (a native tool)."""
 
     def warm_up(self, iterations: int) -> None:
-        """Say how many unrecorded iterations each run does first."""
+        """Set the number of unrecorded iterations that each run makes first."""
         ...
 
 
 @runtime_checkable
 class Surveying(Protocol):
-    """A target that can tell a model's methods and shapes."""
+    """A target that can read a model's methods and shapes."""
 
     def survey(self, workload: Model) -> Survey:
-        """Read the model's own schema."""
+        """Read the model's schema."""
         ...
 
 
@@ -185,48 +185,48 @@ class ShellOffering(Protocol):
         """Run a command on the device and return what it printed.
 
         Raises:
-            DevperfError: It failed, or the device went away.
+            DevperfError: The command failed, or the device is gone.
         """
         ...
 
 
 @runtime_checkable
 class Closing(Protocol):
-    """A target that changes something and undoes it."""
+    """A target that changes something on its device and undoes it."""
 
     def close(self) -> None:
-        """Undo it."""
+        """Undo all changes."""
         ...
 
 
 @runtime_checkable
 class IdleWatching(Protocol):
-    """A target that can tell what else it is busy with while nothing is measured."""
+    """A target that can measure its load while nothing is measured."""
 
     def watch_idle(self) -> Context:
-        """Read the sensors; `cpu_pct` is what everything used for a moment in which nothing was measured.
+        """Read the sensors; `cpu_pct` is the CPU that everything used for a moment in which nothing was measured.
 
         Raises:
-            TargetError: The device went away.
+            TargetError: The device is gone.
         """
         ...
 
 
 @runtime_checkable
 class Hosting(Protocol):
-    """A target that runs apps which host their own cases."""
+    """A target that runs apps that host their own cases."""
 
-    def host(self, app: App, task: Task, *, build: bool, tell: Callable[[str], None]) -> Iterator[CaseReport]:
-        """Start the app as one process start, give each case's report as it comes, end the app.
+    def host(self, app: App, task: Task, *, build: bool, announce: Callable[[str], None]) -> Iterator[CaseReport]:
+        """Start the app as one process start, yield the report of each case when it arrives, end the app.
 
         Args:
             app: The app.
-            task: What it is asked to do; its `run` is fresh.
-            build: Whether the app's `build` command runs first.
-            tell: Shows a sentence to the user, who may have to start the app by hand.
+            task: Its task; the `run` in it is new.
+            build: Whether to run the app's `build` command first.
+            announce: Shows a sentence to the user, who may have to start the app by hand.
 
         Raises:
-            CaseError: The app is not there, or ended without a case that must come.
-            TargetError: The device went away, or the app fell silent.
+            CaseError: The app is missing, or ended its run without a case that it must report.
+            TargetError: The device is gone, or the app sent nothing in time.
         """
         ...

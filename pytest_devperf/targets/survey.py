@@ -1,4 +1,4 @@
-"""What a target finds out about a model before it runs it."""
+"""The facts that a target reads from a model before it runs the model."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ class Survey:
     """Methods and inputs of a model, and the software that will run it."""
 
     methods: tuple[str, ...] = ("forward",)
-    """Entries that can be executed."""
+    """Methods that can be executed."""
     skipped: Mapping[str, str] = field(default_factory=dict)
-    """Entries that cannot, with the reason."""
+    """Methods that cannot, with the reason."""
     wanting: Mapping[str, str] = field(default_factory=dict)
-    """Entries that need something, with what a test has to pass."""
+    """Methods that need something, with what a test has to pass."""
     inputs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Per input: `shape`, `dtype`, `sha256`."""
     model_sha256: str | None = None
     """Hash of the model's bytes, its external data included."""
     env: Mapping[str, str | None] = field(default_factory=dict)
-    """`ep` and `sdk` it will run with."""
+    """`ep` and `sdk` that will run the model."""
 
     def require_method(self) -> None:
-        """Refuse a model of which nothing can be executed.
+        """Refuse a model without a method that can be executed.
 
         Raises:
             CaseError: The test has to pass something first.
-            Unsupported: Nothing can be executed, whatever the test passes.
+            Unsupported: No method can be executed, whatever the test passes.
         """
         if self.methods:
             return
@@ -44,7 +44,7 @@ class Survey:
 
 
 def survey_of(methods: ModelMethods, *, model_sha256: str, env: Mapping[str, str | None]) -> Survey:
-    """Make the survey of a model from its methods and their inputs."""
+    """Create the survey of a model from its methods and their inputs."""
     return Survey(
         methods=methods.ready,
         skipped=methods.skipped,
@@ -56,7 +56,7 @@ def survey_of(methods: ModelMethods, *, model_sha256: str, env: Mapping[str, str
 
 
 def _join_reasons(reasons: Mapping[str, str]) -> str:
-    """Join reasons; if there are several, the name of its entry precedes each."""
+    """Join reasons; if there are several, put the name of its method before each."""
     if len(reasons) == 1:
         return next(iter(reasons.values()))
     return "; ".join(f"{method}: {reason}" for method, reason in reasons.items())

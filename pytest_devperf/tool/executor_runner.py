@@ -29,7 +29,7 @@ def parse_executor_runner(text: str) -> Output:
     if not ends:
         if UNTIMED in text:
             refuse(TOOL, "contains no time", text, "build a newer executor_runner, which has --num_executions")
-        refuse(TOOL, "has no 'Model executed successfully'", text, "look at its log (logcat on Android)")
+        refuse(TOOL, "has no 'Model executed successfully'", text, "check its log (logcat on Android)")
     # A log may contain earlier runs: the last one begins where the previous one ended.
     run = text[ends[-2].end() if len(ends) > 1 else 0 : ends[-1].end()]
     iterations = [float(time) for time in ITERATION.findall(run)]

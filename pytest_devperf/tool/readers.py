@@ -70,7 +70,7 @@ def reader_of(read: str | Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def parse_output(text: str, read: str | Callable[[str], Any], units: Mapping[str, str] | None = None) -> Output:
-    """Parse what a tool printed.
+    """Parse the output of a tool.
 
     Args:
         text: The complete output.
@@ -89,7 +89,7 @@ def parse_output(text: str, read: str | Callable[[str], Any], units: Mapping[str
         name = read if isinstance(read, str) else getattr(read, "__qualname__", "the reader")
         refuse("the command", f"cannot be read by {name} ({type(error).__name__}: {error})", text, "fix the reader")
     if not (output.samples_ns or output.series_ns or output.values):
-        refuse("the command", "contains no duration and no value", text, "look at what it printed")
+        refuse("the command", "contains no duration and no value", text, "check what it printed")
     absurd = next(_absurd(output), None)
     if absurd is not None:
         refuse("the command", f"contains {absurd}, which is implausible", text, "check its unit, and the reader")

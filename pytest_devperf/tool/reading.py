@@ -56,7 +56,7 @@ def refuse(tool: str, why: str, text: str, next_step: str) -> NoReturn:
 def guarded(tool: str, next_step: str) -> Callable[[Callable[[str], Output]], Callable[[str], Output]]:
     """Decorate a parser of JSON so that an unexpected structure raises a CaseError."""
 
-    def around(parse: Callable[[str], Output]) -> Callable[[str], Output]:
+    def guard(parse: Callable[[str], Output]) -> Callable[[str], Output]:
         @wraps(parse)
         def parse_or_refuse(text: str) -> Output:
             try:
@@ -66,7 +66,7 @@ def guarded(tool: str, next_step: str) -> Callable[[Callable[[str], Output]], Ca
 
         return parse_or_refuse
 
-    return around
+    return guard
 
 
 def json_in(text: str, tool: str, next_step: str) -> Any:  # noqa: ANN401 - any JSON value

@@ -88,7 +88,7 @@ return places.map(place => [...place.querySelectorAll("canvas")].some(paper));
 """
 
 
-def test_it_says_what_regressed_first_and_asks_nobody_for_anything(show):
+def test_it_shows_regressions_first_and_loads_nothing(show):
     page = show(made_report(NAMES, runs=5), history=True)
     page.until("document.querySelector('canvas')")
 
@@ -99,7 +99,7 @@ def test_it_says_what_regressed_first_and_asks_nobody_for_anything(show):
     assert page.complaints() == []
 
 
-def test_charts_are_drawn_where_somebody_looks_and_nowhere_else(show):
+def test_only_visible_charts_are_drawn(show):
     page = show(made_report(NAMES))
 
     page.until("document.querySelector('#case-0 .rounds canvas') && document.querySelector('#case-0 .spread canvas')")
@@ -263,7 +263,7 @@ def test_nothing_is_wider_than_a_phone(show):
     assert page.js("return document.documentElement.scrollWidth") == 390
 
 
-def test_who_cannot_see_it_is_told_the_same(show):
+def test_screen_readers_get_the_same_information(show):
     page = show(made_report(NAMES[:4], runs=5), history=True)
     page.js("document.querySelectorAll('.case > details').forEach(each => { each.open = true; })")
 

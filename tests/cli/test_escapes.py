@@ -56,10 +56,10 @@ def test_no_verb_prints_an_escape(saved, capsys, words, make_run):
 
     main(words)
 
-    told = capsys.readouterr()
-    assert told.out or told.err
-    assert is_harmless(told.out)
-    assert is_harmless(told.err)
+    shown = capsys.readouterr()
+    assert shown.out or shown.err
+    assert is_harmless(shown.out)
+    assert is_harmless(shown.err)
 
 
 def test_a_damaged_file_of_a_hostile_name_is_named_without_escapes(store, make_run, capsys):

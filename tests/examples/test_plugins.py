@@ -136,7 +136,7 @@ def test_a_board_that_cannot_be_reached_ends_the_session_before_anything_is_meas
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     ran = rack.run("--devperf", "--devperf-target=board:rack-3")
     assert ran.ret == 4
-    ran.stderr.fnmatch_lines(["*board rack-3 is not there: no route: try ssh rack-3 true*"])
+    ran.stderr.fnmatch_lines(["*board rack-3 cannot be reached: no route: try ssh rack-3 true*"])
 
 
 @NEEDS_A_SHELL
@@ -185,7 +185,7 @@ def test_a_plugin_that_breaks_is_named_by_the_command(
     (site / "broken-1.dist-info" / "entry_points.txt").write_text(f"[pytest_devperf.{group}]\nit = broken:make\n")
     monkeypatch.syspath_prepend(site)
     assert main([*verb.split(), "somewhere"]) == 4
-    said = (
+    text = (
         f"broken:make, an entry point of pytest_devperf.{group}, failed on 'somewhere' (ModuleNotFoundError: No module"
     )
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err

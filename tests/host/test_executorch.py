@@ -80,12 +80,12 @@ def test_a_method_that_takes_a_number_is_skipped_with_its_reason(target, tmp_pat
         ({"method": "backward"}, "no method 'backward'.*forward, again"),
     ],
 )
-def test_what_is_wrong_is_told(target, adding, fields, words):
+def test_errors_are_reported(target, adding, fields, words):
     with pytest.raises(CaseError, match=words):
         target.survey(Model(path=adding, **fields))
 
 
-def test_a_program_that_the_runtime_refuses_is_told_with_its_words(target, tmp_path):
+def test_a_refused_program_is_reported_in_the_runtimes_words(target, tmp_path):
     path = tmp_path / "m.pte"
     path.write_bytes(pte().replace(b"aten::add", b"aten::xxx"))
 
@@ -100,7 +100,7 @@ def test_an_empty_file_is_no_program(target, tmp_path):
         target.survey(Model(path=str(tmp_path / "m.pte")))
 
 
-def test_without_the_wheel_the_way_to_it_is_told(tmp_path, monkeypatch):
+def test_without_the_wheel_the_error_shows_how_to_install_it(tmp_path, monkeypatch):
     path = tmp_path / "m.pte"
     path.write_bytes(pte())
     monkeypatch.setattr(executorch_build, "find_spec", lambda _: None)

@@ -70,7 +70,7 @@ def test_open_dimensions_are_pinned_by_their_place(target, doubling):
         assert runner.result()["main_y:0"].shape == (5, 3)
 
 
-def test_the_survey_tells_inputs_hash_and_runtime(target, doubling):
+def test_the_survey_contains_inputs_hash_and_runtime(target, doubling):
     survey = target.survey(Model(path=doubling, dims={"main_x:0.0": 2}))
 
     assert survey.methods == ("forward",)
@@ -88,19 +88,19 @@ def test_the_survey_tells_inputs_hash_and_runtime(target, doubling):
         ({"method": "backward"}, "no method"),
     ],
 )
-def test_what_is_wrong_is_told(target, doubling, fields, words):
+def test_errors_are_reported(target, doubling, fields, words):
     with pytest.raises(CaseError, match=words):
         target.survey(Model(path=doubling, **fields))
 
 
-def test_a_file_that_is_no_model_is_told(target, tmp_path):
+def test_a_file_that_is_no_model_is_reported(target, tmp_path):
     (tmp_path / "m.tflite").write_bytes(b"nothing")
 
     with pytest.raises(CaseError, match=r"m\.tflite"):
         target.survey(Model(path=str(tmp_path / "m.tflite")))
 
 
-def test_each_signature_is_a_method_of_its_own(target, two_methods):
+def test_each_signature_is_a_separate_method(target, two_methods):
     given = np.arange(6, dtype=np.float32).reshape(2, 3)
     model = Model(path=two_methods, method="two", inputs={"x": given})
 

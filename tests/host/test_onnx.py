@@ -240,7 +240,7 @@ def test_a_default_that_is_no_input_need_not_be_fed(target, make):
         (["n", 1 << 20], {"n": 1 << 10}, r"4.0 GiB .* more than 1 GiB"),
     ],
 )
-def test_a_model_whose_sizes_are_open_says_what_a_test_has_to_pass(target, scale, shape, dims, wants):
+def test_a_model_with_open_sizes_shows_what_a_test_has_to_pass(target, scale, shape, dims, wants):
     model = scale(shape, dims=dims)
     survey = target.survey(model)
 
@@ -323,7 +323,7 @@ def test_a_given_input_pins_its_own_open_dimensions(target, scale):
         ({"session_options": {"intra_op_num_threads": "many"}}, "cannot be 'many': pass int"),
     ],
 )
-def test_what_is_wrong_with_a_model_is_told_with_what_would_be_right(target, scale, fields, words):
+def test_an_error_of_a_model_shows_what_would_be_right(target, scale, fields, words):
     model = scale(["n", 3], **fields)
 
     with pytest.raises(CaseError, match=words):
@@ -384,7 +384,7 @@ def test_another_model_of_the_same_inputs_is_the_same_work(target, scale, make):
 
 
 @pytest.mark.parametrize("content", [b"", b"hello world", b"\x08\x07", b"\xff" * 100])
-def test_a_file_that_is_no_model_is_told(target, tmp_path, content):
+def test_a_file_that_is_no_model_is_reported(target, tmp_path, content):
     path = tmp_path / "model.onnx"
     path.write_bytes(content)
 
@@ -411,7 +411,7 @@ def test_a_model_the_runtime_refuses_is_an_error_of_the_case(target, make):
         pass
 
 
-def test_a_missing_file_and_an_unknown_suffix_are_told(target, tmp_path):
+def test_a_missing_file_and_an_unknown_suffix_are_reported(target, tmp_path):
     (tmp_path / "model.xyz").write_text("")
 
     with pytest.raises(CaseError, match="no model file"):
@@ -420,7 +420,7 @@ def test_a_missing_file_and_an_unknown_suffix_are_told(target, tmp_path):
         target.survey(Model(path=str(tmp_path / "model.xyz")))
 
 
-def test_the_provider_and_the_runtime_are_told(target, scale):
+def test_the_provider_and_the_runtime_are_reported(target, scale):
     model = scale([2])
 
     assert target.survey(model).env == {"ep": "CPUExecutionProvider", "sdk": f"onnxruntime {ort.__version__}"}
@@ -430,7 +430,7 @@ def test_the_provider_and_the_runtime_are_told(target, scale):
 @pytest.mark.skipif(
     not hasattr(ort.InferenceSession, "get_provider_graph_assignment_info"), reason="this version does not tell"
 )
-def test_nodes_that_fell_back_to_another_provider_are_told_once_the_model_is_up(target, scale):
+def test_nodes_on_another_provider_are_reported_once_the_model_is_loaded(target, scale):
     model = scale([2], providers=("AzureExecutionProvider", "CPUExecutionProvider"))
 
     assert "ep" not in target.survey(model).env

@@ -114,14 +114,14 @@ def test_a_test_that_the_old_code_fails_is_new(two: Suite) -> None:
     assert "1 NEW; NOTHING was compared with" in two.last_line(result)
 
 
-def test_code_that_both_sides_import_from_the_checkout_is_told(two: Suite) -> None:
+def test_code_that_both_sides_import_from_the_checkout_is_reported(two: Suite) -> None:
     (two.path / "measured.py").write_text(NEW)
     result = two.run_here(f"--devperf-against={two.old}", *QUICK, "same")
     assert result.ret == 0
     assert "the old side also imported measured from this checkout" in two.last_line(result)
 
 
-def test_an_interpreter_that_kills_itself_is_told_and_the_others_go_on(two: Suite) -> None:
+def test_an_interpreter_that_kills_itself_is_reported_and_the_others_go_on(two: Suite) -> None:
     two.pytester.makepyfile(
         test_ab="""
         import os
@@ -146,7 +146,7 @@ def test_an_interpreter_that_kills_itself_is_told_and_the_others_go_on(two: Suit
     [
         (lambda folder: "missing/python", "there is no such interpreter"),
         (str, "is a folder: pass the interpreter in it"),
-        (lambda folder: _program(folder, "echo nonsense"), "is no Python interpreter that works: nonsense"),
+        (lambda folder: _program(folder, "echo nonsense"), "is not a working Python interpreter: nonsense"),
         (
             lambda folder: _program(
                 folder,
@@ -189,7 +189,7 @@ def test_turns_and_saved_runs_do_not_go_together(two_cases: Suite, other: str) -
     result.stderr.fnmatch_lines(["*--devperf-against=python measures in turns*leave *out*"])
 
 
-def test_a_case_on_another_device_is_told_that_there_is_no_old_code(two_cases: Suite) -> None:
+def test_a_case_on_another_device_has_no_old_code(two_cases: Suite) -> None:
     result = two_cases.run(f"--devperf-against={sys.executable}")
     assert result.ret == 1
     sentence = "one cannot run Python from another environment: use devperf.paired there (all cases)"
@@ -197,14 +197,14 @@ def test_a_case_on_another_device_is_told_that_there_is_no_old_code(two_cases: S
 
 
 @pytest.mark.parametrize("words", [("-k", "nothing_like_it"), ("--collect-only",)])
-def test_where_nothing_is_selected_nothing_is_asked_of_the_interpreter(two_cases: Suite, words) -> None:
+def test_if_nothing_is_selected_nothing_is_asked_of_the_interpreter(two_cases: Suite, words) -> None:
     result = two_cases.run("--devperf-against=missing/python", *words)
     assert "INTERNALERROR" not in result.stdout.str()
     assert result.ret in {pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.OK}
 
 
 @pytest.mark.parametrize("words", [("-k", "nothing_like_it"), ("--collect-only",)])
-def test_where_nothing_is_selected_nothing_is_repeated(two_cases: Suite, words) -> None:
+def test_if_nothing_is_selected_nothing_is_repeated(two_cases: Suite, words) -> None:
     result = two_cases.run("--devperf-aa=3", *words)
     assert "noise of unchanged code" not in result.stdout.str()
     assert result.ret in {pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.OK}
@@ -217,9 +217,9 @@ create_server, strangers = socket.create_server, []
 
 def create(address, **how):
     server = create_server(address, **how)
-    for said in (b"", b"GET / HTTP/1.1\\r\\n\\r\\n", b"[" * 5000, b'{"secret": null, "side": "old"}\\n', b'{"se'):
+    for data in (b"", b"GET / HTTP/1.1\\r\\n\\r\\n", b"[" * 5000, b'{"secret": null, "side": "old"}\\n', b'{"se'):
         stranger = socket.create_connection(server.getsockname())
-        stranger.sendall(said)
+        stranger.sendall(data)
         strangers.append(stranger)
     pathlib.Path("strangers").write_text("were here")
     return server

@@ -143,7 +143,7 @@ def test_a_wrong_case_fails_with_its_sentence(suite: Suite, wrong: str, measurin
         ("rounds=0", "*test_it*(rounds=0): must be a whole number of at least 1*"),
         ("tolerance=3", "*test_it*(tolerance=3): write X% or METRIC=X%, with the % sign*"),
         ("processes=9, rounds=3", "*test_it*every process start needs at least one round*"),
-        ("id=''", "*test_it*must be a text that is not empty*"),
+        ("id=''", "*test_it*must be a non-empty text*"),
         ("rounds='many'", "*test_it*(rounds='many'): must be a whole number of at least 1*"),
         ("memory='no'", "*test_it*(memory='no'): must be True or False"),
         ("xyzzy=1", "*test_it*has no keyword 'xyzzy': use one of *tolerance*"),
@@ -199,7 +199,7 @@ def test_a_workloads_own_exception_is_shown_without_the_plugins_frames(suite: Su
         result.stdout.no_fnmatch_line("*fixture.py*")
 
 
-def test_a_tolerance_that_no_metric_goes_by_is_told(two_cases: Suite) -> None:
+def test_a_tolerance_without_a_metric_is_reported(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     result = two_cases.run("--devperf-compare=base", "--devperf-tolerance=latncy=5%", "--devperf-tolerance=latency=9%")
     assert "--devperf-tolerance=latncy=...: no measured metric has this name" in result.stdout.str()

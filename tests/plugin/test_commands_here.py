@@ -38,7 +38,7 @@ def latency(case: dict) -> dict:
     return next(metric for metric in case["metrics"] if metric["name"] == "latency")
 
 
-def test_a_command_that_takes_no_iterations_is_timed_as_a_whole_and_says_so(suite: Suite) -> None:
+def test_a_command_without_iterations_is_timed_as_a_whole_with_a_caution(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=COMMANDS)
 
     result = suite.run_here("--devperf-save=base", "--devperf-rounds=6", *HERE)
@@ -111,7 +111,7 @@ WRONG = {
 
 @pytest.mark.parametrize("measuring", [True, False], ids=["measuring", "once"])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_command_that_cannot_be_read_says_what_else_there_is(suite: Suite, wrong: str, *, measuring: bool) -> None:
+def test_an_unreadable_command_lists_the_readers(suite: Suite, wrong: str, *, measuring: bool) -> None:
     line, words = WRONG[wrong]
     suite.pytester.makepyfile(f"def test_it(devperf):\n    {line}\n")
 

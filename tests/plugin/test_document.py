@@ -173,7 +173,7 @@ def test_c(devperf): devperf(work)
 """
 
 
-def test_a_run_that_is_broken_off_writes_what_there_is_and_says_what_is_not(suite: Suite) -> None:
+def test_an_interrupted_run_writes_its_results_and_reports_what_is_missing(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=FAILING)
 
     result = suite.run("--devperf", "-x", "--devperf-json=run.json", "-p", "no:randomly")
@@ -185,7 +185,7 @@ def test_a_run_that_is_broken_off_writes_what_there_is_and_says_what_is_not(suit
     assert "run.json got 1 of 3 cases: the session was ended before the others" in result.stdout.str()
 
 
-def test_a_run_that_is_broken_off_in_its_last_case_says_that_it_saved_nothing(suite: Suite) -> None:
+def test_a_run_interrupted_in_its_last_case_reports_that_it_saved_nothing(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it="def work(): pass\ndef test_b(devperf):\n    devperf(work)\n    assert False\n")
 
     result = suite.run("--devperf-save=base", "-x", "--devperf-json=run.json")
@@ -203,7 +203,7 @@ def test_without_a_case_the_document_holds_no_run(suite: Suite) -> None:
     assert suite.document() == {"schema": "pytest-devperf/1", "runs": []}
 
 
-def test_a_session_that_only_looks_says_that_no_document_was_written(suite: Suite) -> None:
+def test_a_session_that_only_looks_reports_that_no_document_was_written(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it="def work(): pass\ndef test_a(devperf): devperf(work)\n")
 
     result = suite.run("--devperf", "--devperf-json=run.json", "--collect-only")

@@ -212,12 +212,12 @@ def test_one_ctrl_c_ends_a_measurement(suite: Suite, how: str) -> None:
 WRONG = {
     "two at once": (
         "await asyncio.gather(devperf(nothing), devperf.measure('b', nothing))",
-        "*'latency.b' was to be measured while 'latency' is: measure one after the other",
+        "*'latency.b' was called during the measurement of 'latency': measure one after the other",
         True,
     ),
     "one within another": (
         "await devperf(nested, devperf)",
-        "*'latency.inner' was to be measured while 'latency' is: measure one after the other",
+        "*'latency.inner' was called during the measurement of 'latency': measure one after the other",
         True,
     ),
     "a plain function awaited": (
@@ -227,7 +227,7 @@ WRONG = {
     ),
     "a coroutine loaded": (
         "await devperf.load(nothing)",
-        "*devperf.load calls a plain function, and nothing is none*bring the object up in a plain function",
+        "*devperf.load calls a plain function, and nothing is none*load the object in a plain function",
         False,
     ),
     "a function that returns a coroutine loaded": (
@@ -264,7 +264,7 @@ def test_what_is_wrong_in_a_coroutine_is_explained(suite: Suite, wrong: str, *, 
 
 @needs("hypothesis")
 @pytest.mark.parametrize("measuring", [True, False], ids=["measuring", "once"])
-def test_a_property_test_is_told_to_measure_fixed_inputs(suite: Suite, *, measuring: bool) -> None:
+def test_a_property_test_is_refused_with_the_advice_to_use_fixed_inputs(suite: Suite, *, measuring: bool) -> None:
     suite.pytester.makepyfile(
         """
         from hypothesis import given, settings, strategies, HealthCheck
@@ -277,4 +277,4 @@ def test_a_property_test_is_told_to_measure_fixed_inputs(suite: Suite, *, measur
     result = suite.run(*(["--devperf"] if measuring else []))
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*hypothesis calls this test again and again*without @given*"])
+    result.stdout.fnmatch_lines(["*hypothesis calls this test repeatedly*without @given*"])

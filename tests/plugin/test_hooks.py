@@ -50,7 +50,7 @@ def test_a_conftest_judges_in_our_stead(two_cases: Suite) -> None:
     result.stdout.fnmatch_lines(["*test_fast REGRESSED*"])
 
 
-def test_every_finished_case_and_the_whole_report_are_told(two_cases: Suite) -> None:
+def test_hooks_receive_every_finished_case_and_the_report(two_cases: Suite) -> None:
     _conftest(
         two_cases,
         """
@@ -172,7 +172,7 @@ def test_sensors_of_a_plugin_are_asked_with_a_shell(suite: Suite) -> None:
     assert run["cases"][0]["run_context"]["sensors_max_c"] == {"mine": 41.5}
 
 
-def test_each_round_on_this_machine_keeps_what_its_sensors_say_right_after_it(suite: Suite) -> None:
+def test_each_round_on_this_machine_keeps_the_readings_right_after_it(suite: Suite) -> None:
     suite.pytester.makepyfile("def work(): pass\ndef test_it(devperf): devperf(work)")
     _conftest(
         suite,
@@ -200,8 +200,8 @@ def test_each_round_on_this_machine_keeps_what_its_sensors_say_right_after_it(su
     ("reading", "note"),
     [
         ("1 / 0", "mine: ZeroDivisionError('division by zero')"),
-        ("float('nan')", "mine: nan is no temperature"),
-        ("'hot'", "mine: 'hot' is no temperature"),
+        ("float('nan')", "mine: nan is not a temperature"),
+        ("'hot'", "mine: 'hot' is not a temperature"),
         ("10 ** 400", "mine: OverflowError('int too large to convert to float')"),
         ("float(shell('exit 3'))", "mine: 'exit 3' ended with exit code 3: no answer"),
     ],

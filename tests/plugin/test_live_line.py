@@ -92,7 +92,7 @@ def _lasting(seen: Seen) -> list[str]:
 
 
 @pytest.mark.parametrize("option", ["-s", "--capture=no"])
-def test_there_is_no_live_line_where_tests_write_to_the_terminal_themselves(mixed: Suite, option: str) -> None:
+def test_there_is_no_live_line_if_tests_write_to_the_terminal_themselves(mixed: Suite, option: str) -> None:
     mixed.pytester.makepyfile(
         test_two="def test_talks(devperf):\n    print('part of', end=' ')\n    devperf(len, [])\n"
     )
@@ -121,7 +121,7 @@ def test_the_live_line_goes_while_something_else_runs(mixed: Suite) -> None:
     assert not any(LIVE in row for row in between)
 
 
-def test_a_log_record_is_written_where_the_live_line_was(mixed: Suite) -> None:
+def test_a_log_record_replaces_the_live_line(mixed: Suite) -> None:
     mixed.pytester.makepyfile(
         test_one="""
         import logging
@@ -195,7 +195,7 @@ def stream(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize(
     ("before", "after"), [("", "."), ("...", "."), ("x" * 20, "\r\n."), ("x" * 27, "."), ("x" * 40, "\r\n.")]
 )
-def test_the_cursor_returns_to_where_pytest_left_it(stream: LiveLine, before: str, after: str) -> None:
+def test_the_cursor_returns_to_its_place_in_pytests_line(stream: LiveLine, before: str, after: str) -> None:
     """A line that fills its row is never continued: pytest begins a new one."""
     stream.write(before)
     stream.draw("start 1", len(before))

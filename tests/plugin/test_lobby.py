@@ -31,10 +31,10 @@ def call(server: socket.socket) -> Iterator[Call]:
     """Connects, and says something."""
     with ExitStack() as stack:
 
-        def call(said: bytes) -> socket.socket:
+        def call(text: bytes) -> socket.socket:
             caller = stack.enter_context(closing(socket.create_connection(server.getsockname())))
             caller.settimeout(PATIENCE_S)
-            caller.sendall(said)
+            caller.sendall(text)
             return caller
 
         yield call
@@ -44,7 +44,7 @@ def hello(side: str, secret: str = SECRET) -> bytes:
     return json.dumps({"secret": secret, "side": side}).encode() + b"\n"
 
 
-def test_who_knows_the_secret_is_let_in_with_what_else_it_said(server: socket.socket, call: Call) -> None:
+def test_a_program_with_the_secret_is_accepted_with_its_further_data(server: socket.socket, call: Call) -> None:
     caller = call(hello("old") + b'{"at": "case"')
 
     with Lobby(server, SECRET) as lobby:
@@ -58,7 +58,7 @@ def test_who_knows_the_secret_is_let_in_with_what_else_it_said(server: socket.so
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         b"GET / HTTP/1.1\r\n\r\n",
         b"\xff\xfe\x00\n",
@@ -72,8 +72,8 @@ def test_who_knows_the_secret_is_let_in_with_what_else_it_said(server: socket.so
         b'{"secret": "' + SECRET.encode() + b'", "side": ["old"]}\n',
     ],
 )
-def test_garbage_is_hung_up_on_and_who_is_expected_is_let_in(server: socket.socket, call: Call, said: bytes) -> None:
-    stranger = call(said)
+def test_garbage_is_hung_up_on_and_who_is_expected_is_let_in(server: socket.socket, call: Call, text: bytes) -> None:
+    stranger = call(text)
     call(hello("new"))
 
     with Lobby(server, SECRET) as lobby:
@@ -102,9 +102,7 @@ def test_silent_and_slow_callers_keep_nobody_waiting(server: socket.socket, call
     assert _is_closed(slow)
 
 
-def test_who_says_nothing_in_time_is_hung_up_on(
-    server: socket.socket, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_connection_is_closed(server: socket.socket, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "HELLO_S", 0.0)
     silent = call(b"")
     with Lobby(server, SECRET) as lobby:

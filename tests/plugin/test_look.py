@@ -95,12 +95,12 @@ def test_every_sentence_of_a_failure_breaks_on_a_terminal(*, on_terminal: bool) 
 
     Sentence("regressed", SECTION, ("test_a.py", 1, "test_it")).toterminal(writer)
 
-    told = writer._file.getvalue()
+    output = writer._file.getvalue()
     if on_terminal:
-        assert max(map(len, told.partition("\n\n")[0].splitlines())) <= 40
+        assert max(map(len, output.partition("\n\n")[0].splitlines())) <= 40
     else:
-        assert told == f"{SECTION}\n"
-    assert told.split() == SECTION.split()
+        assert output == f"{SECTION}\n"
+    assert output.split() == SECTION.split()
 
 
 def test_verdicts_are_coloured_on_a_terminal(slower: Suite) -> None:

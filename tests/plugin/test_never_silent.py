@@ -99,7 +99,7 @@ def test_a_renamed_case_is_missing_and_new_and_fails_the_run(two_cases: Suite) -
     result.stdout.fnmatch_lines(["*test_two.py::test_slow*"])
 
 
-def test_a_missing_case_passes_where_the_user_says_so(two_cases: Suite) -> None:
+def test_a_missing_case_passes_if_the_user_allows_it(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     source = two_cases.path / "test_two.py"
     source.write_text(source.read_text().replace("test_slow", "test_renamed"))
@@ -108,7 +108,7 @@ def test_a_missing_case_passes_where_the_user_says_so(two_cases: Suite) -> None:
     assert "1 MISSING" in two_cases.last_line(result)
 
 
-def test_no_case_that_meets_its_baseline_fails_even_where_missing_ones_may_pass(two_cases: Suite) -> None:
+def test_no_case_that_meets_its_baseline_fails_even_if_missing_ones_may_pass(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     source = two_cases.path / "test_two.py"
     source.write_text(source.read_text().replace("test_slow", "test_a").replace("test_fast", "test_b"))
@@ -136,7 +136,7 @@ def test_a_renamed_case_is_missing_beside_deselected_ones(two_cases: Suite) -> N
     result.stdout.fnmatch_lines(["MISSING test_two.py::test_slow: *", "not selected: 1 case of base"])
 
 
-def test_deselected_cases_fail_the_run_where_the_user_asks_for_that(two_cases: Suite) -> None:
+def test_deselected_cases_fail_the_run_if_the_user_requests_it(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     result = two_cases.run(COMPARE, "-k", "fast", "--devperf-fail-on-missing")
     assert result.ret == 1
@@ -173,7 +173,7 @@ def test_cases_that_all_failed_are_no_comparison(suite: Suite) -> None:
     assert "NOTHING was compared with base" in suite.last_line(result)
 
 
-def test_a_case_that_no_longer_measures_anything_is_told(two_cases: Suite) -> None:
+def test_a_case_that_no_longer_measures_anything_is_reported(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     source = two_cases.path / "test_two.py"
     source.write_text(source.read_text().replace("assert devperf(slow) == 2", "pass"))
@@ -193,19 +193,19 @@ def test_a_case_that_never_measured_anything_is_counted_as_skipped(suite: Suite)
 
 
 @pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--setup-only"])
-def test_looking_at_a_suite_measures_nothing_and_says_so(two_cases: Suite, option: str) -> None:
+def test_looking_at_a_suite_measures_nothing_and_reports_it(two_cases: Suite, option: str) -> None:
     result = two_cases.run("--devperf-compare=nothing", option)
     assert result.ret == 0
     assert two_cases.last_line(result) == "devperf: no case was measured and nothing was compared"
 
 
-def test_an_empty_selection_says_so_and_keeps_pytests_own_exit_code(two_cases: Suite) -> None:
+def test_an_empty_selection_reports_it_and_keeps_pytests_own_exit_code(two_cases: Suite) -> None:
     result = two_cases.run("--devperf", "-k", "nowhere")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert two_cases.last_line(result) == "devperf: no case was measured"
 
 
-def test_ordinary_tests_alone_pass_and_say_that_nothing_was_measured(two_cases: Suite) -> None:
+def test_ordinary_tests_alone_pass_and_report_that_nothing_was_measured(two_cases: Suite) -> None:
     result = two_cases.run("--devperf", "-k", "ordinary")
     assert result.ret == 0
     assert two_cases.last_line(result) == "devperf: no case was measured"
@@ -292,13 +292,13 @@ def test_another_exit_code_stands(two_cases: Suite) -> None:
     assert two_cases.run(COMPARE).ret == 7
 
 
-def test_an_exit_with_0_stands_where_nothing_is_compared_or_saved(two_cases: Suite) -> None:
+def test_an_exit_with_0_is_kept_if_nothing_is_compared_or_saved(two_cases: Suite) -> None:
     LEAVES["a test"](two_cases, EXIT.format(0))
     assert two_cases.run("--devperf").ret == 0
 
 
 @pytest.mark.parametrize("option", [COMPARE, "--devperf-save=other"])
-def test_a_case_that_another_plugin_runs_by_itself_is_told_and_fails_the_session(suite: Suite, option: str) -> None:
+def test_a_case_run_by_another_plugin_is_reported_and_fails_the_session(suite: Suite, option: str) -> None:
     (suite.path / "t").mkdir()
     source = "def {0}(): pass\ndef test_{0}(devperf): devperf({0})\n"
     (suite.path / "t/test_it.py").write_text(source.format("mine") + source.format("theirs"))

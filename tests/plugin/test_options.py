@@ -130,7 +130,7 @@ def test_the_ini_file_can_switch_measuring_on(two_cases: Suite) -> None:
     assert "devperf: " not in two_cases.run_plain().stdout.str()
 
 
-def test_a_busy_host_is_what_the_ini_file_says(suite: Suite) -> None:
+def test_the_ini_file_sets_when_a_host_is_busy(suite: Suite) -> None:
     suite.ini("devperf_busy_cpu_percent = 0.0001")
     suite.pytester.makepyfile("def work(): sum(range(999))\ndef test_it(devperf): devperf(work)")
     arguments = ("--devperf-save=base", "--devperf-processes=1", "--devperf-rounds=3", "--devperf-json=run.json")
@@ -140,7 +140,7 @@ def test_a_busy_host_is_what_the_ini_file_says(suite: Suite) -> None:
 
 
 @pytest.mark.parametrize(("apart_c", "verdict"), [(10, "incomparable"), (40, "within_noise")])
-def test_a_hot_start_is_what_the_ini_file_says(two_cases: Suite, apart_c: int, verdict: str) -> None:
+def test_the_ini_file_sets_what_a_hot_start_is(two_cases: Suite, apart_c: int, verdict: str) -> None:
     two_cases.ini(f"devperf_hot_start_c = {apart_c}")
     two_cases.takes(context={"temp_c": 30.0})
     two_cases.run("--devperf-save=base")
@@ -268,7 +268,7 @@ def test_options_of_addopts_never_keep_a_session_that_measures_nothing_from_runn
     refused.stderr.fnmatch_lines(["ERROR: --devperf-rounds=lots: must be a whole number of at least 1"])
 
 
-def test_an_option_that_is_typed_without_measuring_says_when_it_takes_effect(two_cases: Suite) -> None:
+def test_an_option_without_measuring_shows_when_it_takes_effect(two_cases: Suite) -> None:
     result = two_cases.run_plain("--devperf-rounds=5", "--devperf-tolerance", "5%")
     result.assert_outcomes(passed=3)
     assert two_cases.last_line(result) == (
@@ -302,7 +302,7 @@ def test_a_session_without_cases_does_not_speak_of_an_unused_gate(two_cases: Sui
     assert "devperf: " not in two_cases.run("-k", "ordinary").stdout.str()
 
 
-def test_a_gate_of_the_ini_file_takes_effect_where_the_session_measures(two_cases: Suite) -> None:
+def test_a_gate_of_the_ini_file_takes_effect_if_the_session_measures(two_cases: Suite) -> None:
     two_cases.ini("devperf = true", "devperf_compare = base")
     result = two_cases.run()
     assert result.ret == USAGE
@@ -340,7 +340,7 @@ def test_a_debugger_keeps_everything_in_one_process(two_cases: Suite) -> None:
     assert _settings(two_cases, "--pdb")["processes"] == 1
 
 
-def test_more_process_starts_than_rounds_are_refused_where_they_are_named(two_cases: Suite) -> None:
+def test_more_process_starts_than_rounds_are_refused_if_they_are_named(two_cases: Suite) -> None:
     refused = two_cases.run("--devperf", "--devperf-processes=20")
     assert refused.ret == USAGE
     refused.stderr.fnmatch_lines(["*--devperf-processes=20 is more than --devperf-rounds=12*"])

@@ -69,7 +69,7 @@ def test_a_slower_program_regresses_without_any_saved_run(duel) -> None:
 
 
 @pytest.mark.slow
-def test_a_faster_program_is_told_and_other_cases_are_only_measured(duel) -> None:
+def test_a_faster_program_is_reported_and_other_cases_are_only_measured(duel) -> None:
     result = duel(1_000_000, 800_000).run_here("--devperf", "--devperf-iterations=5", "--devperf-rounds=3")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["devperf: 1 improved, 1 measured"])

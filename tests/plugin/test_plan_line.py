@@ -52,11 +52,11 @@ def test_a_comparison_plans_as_many_iterations_as_its_baseline_has(suite: Suite)
 
     compared = "devperf plan: 1 case compared with base, up to 12 rounds of {} iterations in 3 process starts"
     assert plan_line(suite.run("--devperf-compare=base", "-k", "plain")) == compared.format(7)
-    told = suite.run("--devperf-compare=base", "-k", "plain", "--devperf-iterations=9")
-    assert plan_line(told) == compared.format(9)
+    shown = suite.run("--devperf-compare=base", "-k", "plain", "--devperf-iterations=9")
+    assert plan_line(shown) == compared.format(9)
 
 
 @pytest.mark.parametrize("words", ["--devperf -k ordinary", "--devperf --collect-only", "--devperf -q"])
-def test_there_is_no_plan_where_nothing_is_measured_or_where_pytest_is_quiet(suite: Suite, words: str) -> None:
+def test_there_is_no_plan_if_nothing_is_measured_or_pytest_is_quiet(suite: Suite, words: str) -> None:
     suite.pytester.makepyfile(test_it=MARKED)
     suite.run(*words.split()).stdout.no_fnmatch_line("devperf plan: *")

@@ -55,7 +55,7 @@ def _measure(suite: Suite, *args: str, plugins: Sequence[str] | None = ()) -> py
 # -- the same tests, in the same surroundings --------------------------------------------------------
 
 
-def test_a_body_runs_once_per_start_with_a_hash_seed_of_its_own_and_the_parents_surroundings(suite: Suite) -> None:
+def test_a_body_runs_once_per_start_with_a_new_hash_seed_and_the_parents_environment(suite: Suite) -> None:
     suite.pytester.makepyfile(
         test_it=NOTE
         + """
@@ -231,7 +231,7 @@ def test_z(devperf): devperf(work)
     result.stdout.fnmatch_lines(["*metric 'latency.more' was measured in process start 2, but not in the first*"])
 
 
-def test_an_id_that_differs_from_run_to_run_is_an_error_that_says_so(suite: Suite) -> None:
+def test_an_id_that_differs_between_runs_is_an_error(suite: Suite) -> None:
     suite.pytester.makepyfile(
         test_it=NOTE
         + """
@@ -248,7 +248,7 @@ def test_steady(devperf): devperf(work)
     )
 
 
-def test_an_interpreter_that_cannot_start_shows_what_it_said(suite: Suite) -> None:
+def test_an_interpreter_that_cannot_start_shows_its_output(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it="def work(): pass\ndef test_it(devperf): devperf(work)")
     conftest = suite.path / "conftest.py"
     conftest.write_text(
@@ -331,7 +331,7 @@ def test_an_html_report_is_the_parents_alone(suite: Suite) -> None:
     assert "test_last" in (suite.path / "report.html").read_text()
 
 
-def test_coverage_is_written_by_the_parent_and_told_as_what_traces(suite: Suite) -> None:
+def test_coverage_is_written_by_the_parent_and_named_as_the_tracer(suite: Suite) -> None:
     pytest.importorskip("pytest_cov")
     suite.pytester.makepyfile(mod="def work():\n    return 1\n")
     suite.pytester.makepyfile(test_it="import mod\ndef test_it(devperf): devperf(mod.work)")

@@ -20,12 +20,12 @@ def elsewhere(suite: Suite) -> str:
     return str(outside / "run.json")
 
 
-def test_a_file_in_a_word_of_its_own_that_moves_the_root_folder_is_refused(suite: Suite, elsewhere: str) -> None:
+def test_a_file_in_a_separate_argument_that_changes_the_root_folder_is_refused(suite: Suite, elsewhere: str) -> None:
     result = suite.run("--devperf-compare", elsewhere)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        [f"*pytest took the {elsewhere} behind --devperf-compare for a path of tests*--devperf-compare={elsewhere} in*"]
+        [f"*pytest took the {elsewhere} after --devperf-compare for a path of tests*={elsewhere} as one argument*"]
     )
 
 
@@ -44,7 +44,7 @@ def test_in_one_word_the_same_file_is_compared_with(suite: Suite, elsewhere: str
     assert "1 within noise" in suite.last_line(result)
 
 
-def test_a_word_of_its_own_that_moves_nothing_is_taken(suite: Suite, elsewhere: str) -> None:
+def test_a_separate_argument_that_changes_nothing_is_accepted(suite: Suite, elsewhere: str) -> None:
     (suite.path / "run.json").write_bytes((suite.path.parent / elsewhere).read_bytes())
     (suite.path / "base").mkdir()
 

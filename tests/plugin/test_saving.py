@@ -43,13 +43,13 @@ def test_a_save_starts_a_new_generation_that_is_compared_with_alone(two_cases: S
 
 
 @pytest.mark.parametrize("where", [".", "deep/er"])
-def test_a_save_says_where_the_run_is(two_cases: Suite, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+def test_a_save_shows_the_path_of_the_run(two_cases: Suite, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     folder = two_cases.path / where
     folder.mkdir(parents=True, exist_ok=True)
     monkeypatch.chdir(folder)
     result = two_cases.run("--devperf-save=base", f"--rootdir={two_cases.path}", str(two_cases.path))
-    (told,) = (line for line in result.outlines if line.startswith("saved in "))
-    path = told.removeprefix("saved in ")
+    (shown,) = (line for line in result.outlines if line.startswith("saved in "))
+    path = shown.removeprefix("saved in ")
     assert not Path(path).is_absolute()
     assert [(folder / path).resolve()] == two_cases.saved()
 
@@ -102,7 +102,7 @@ def test_the_first_run_of_a_label_may_skip_cases(two_cases: Suite) -> None:
     )
 
 
-def test_a_regressed_case_keeps_its_old_baseline_and_the_last_line_says_so(two_cases: Suite) -> None:
+def test_a_regressed_case_keeps_its_old_baseline_and_the_last_line_reports_it(two_cases: Suite) -> None:
     two_cases.run(*BOTH)
     two_cases.takes(slow=1_500_000, fast=990_000)
     result = two_cases.run(*BOTH)
@@ -115,7 +115,7 @@ def test_a_regressed_case_keeps_its_old_baseline_and_the_last_line_says_so(two_c
     assert "1 REGRESSED" in two_cases.last_line(again)
 
 
-def test_a_regressed_case_is_saved_where_the_user_says_so(two_cases: Suite) -> None:
+def test_a_regressed_case_is_saved_if_the_user_requests_it(two_cases: Suite) -> None:
     two_cases.run(*BOTH)
     two_cases.takes(slow=1_500_000)
     result = two_cases.run(*BOTH, "--devperf-save-regressed")
@@ -144,7 +144,7 @@ def test_an_appended_run_leaves_regressed_cases_out(two_cases: Suite) -> None:
     assert two_cases.last_line(again) == "devperf: 1 REGRESSED, 1 within noise; compared with base"
 
 
-def test_a_run_that_will_refuse_comparison_says_so_when_it_is_saved(two_cases: Suite) -> None:
+def test_a_run_that_will_refuse_comparison_reports_it_when_it_is_saved(two_cases: Suite) -> None:
     two_cases.takes(context={"throttled": True})
     result = two_cases.run("--devperf-save=base")
     assert result.ret == 0
@@ -197,7 +197,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_anything_is_measured(
     assert not (two_cases.path / ".devperf").exists()
 
 
-def test_a_disk_that_fills_up_meanwhile_is_told_and_fails_the_run(
+def test_a_disk_that_fills_up_meanwhile_is_reported_and_fails_the_run(
     two_cases: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two_cases.run("--devperf-save=base")
@@ -291,7 +291,7 @@ def test_ids_of_any_length_and_characters_are_kept_and_met_again(suite: Suite) -
     assert len(suite.cases()) == len(HOSTILE)
 
 
-def test_an_id_of_its_own_survives_renaming(suite: Suite) -> None:
+def test_an_explicit_id_survives_renaming(suite: Suite) -> None:
     source = "import pytest\ndef work(): pass\n@pytest.mark.devperf(id='the work')\ndef test_{}(devperf): devperf(work)"
     suite.pytester.makepyfile(test_it=source.format("old"))
     suite.run("--devperf-save=base")
@@ -347,7 +347,7 @@ def test_a_run_document_serves_as_a_baseline(two_cases: Suite) -> None:
     assert two_cases.last_line(result) == "devperf: 1 REGRESSED, 1 within noise; compared with run.json"
 
 
-def test_a_save_that_leaves_cases_behind_says_which(two_cases: Suite) -> None:
+def test_a_save_names_the_cases_it_leaves_behind(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     result = two_cases.run("--devperf-save=base", "-k", "fast")
     assert result.ret == 0
@@ -358,7 +358,7 @@ def test_a_save_that_leaves_cases_behind_says_which(two_cases: Suite) -> None:
 
 
 @pytest.mark.parametrize(("slower", "advice"), [(1.1, "let it rest between rounds"), (1.5, "let the device cool down")])
-def test_a_grade_that_is_not_the_best_says_what_to_do(two_cases: Suite, slower: float, advice: str) -> None:
+def test_a_grade_that_is_not_the_best_shows_advice(two_cases: Suite, slower: float, advice: str) -> None:
     two_cases.takes(**{"slow@1": round(slower * 1_000_000)})
     text = two_cases.flat(two_cases.run("--devperf-save=base", "--devperf-processes=6"))
     assert advice in text

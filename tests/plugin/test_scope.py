@@ -59,7 +59,7 @@ def test_a_deleted_case_is_missing_under_its_folder_however_that_is_written(suit
     assert suite.last_line(result) == "devperf: 1 MISSING, 1 within noise; compared with base"
 
 
-def test_a_deleted_case_with_an_id_of_its_own_is_missing_under_its_folder(suite: Suite) -> None:
+def test_a_deleted_case_with_an_explicit_id_is_missing_under_its_folder(suite: Suite) -> None:
     _write(suite, t__test_a=ONE.format("a") + NAMED.format("mine"), other__test_b=NAMED.format("theirs"))
     suite.run("--devperf-save=base")
     _write(suite, t__test_a=ONE.format("a"))
@@ -69,7 +69,7 @@ def test_a_deleted_case_with_an_id_of_its_own_is_missing_under_its_folder(suite:
     assert suite.last_line(result) == "devperf: 1 MISSING, 1 within noise; compared with base"
 
 
-def test_a_deleted_parameter_with_an_id_of_its_own_is_missing_under_its_test(suite: Suite) -> None:
+def test_a_deleted_parameter_with_an_explicit_id_is_missing_under_its_test(suite: Suite) -> None:
     source = """
 import pytest
 def work(x): pass
@@ -146,7 +146,7 @@ def test_a_run_that_was_saved_without_paths_misses_cases_by_their_node_ids(suite
     assert suite.last_line(result) == "devperf: 1 MISSING, 1 within noise; compared with base"
 
 
-def test_records_say_where_their_tests_are(suite: Suite) -> None:
+def test_records_contain_the_locations_of_their_tests(suite: Suite) -> None:
     _write(suite, t__test_a="class TestIt:\n    def test_a(self, devperf): devperf(len, [])\n")
     suite.run("--devperf", "--devperf-json=run.json")
     (case,) = suite.cases().values()

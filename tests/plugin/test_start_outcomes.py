@@ -130,7 +130,7 @@ sys.exit(pytest.main(sys.argv[1:], plugins=[Sizes(), named, "texted"]))
 """
 
 
-def test_a_plugin_that_is_an_object_is_named_where_a_later_start_lacks_it(suite: Suite) -> None:
+def test_a_plugin_that_is_an_object_is_named_if_a_later_start_lacks_it(suite: Suite) -> None:
     (suite.path / "conftest.py").unlink()
     for name in ("named", "texted"):
         suite.pytester.makepyfile(**{name: f"import pytest\n@pytest.fixture\ndef {name}(): return 5"})

@@ -52,7 +52,7 @@ def test_suspects_are_measured_again_after_one_pause_unless_no_wait_is_wanted(
     assert (slept.read_text().split() if slept.exists() else []).count("10.0") == pauses
 
 
-def test_a_suspect_that_repeats_is_regressed_and_says_that_it_is_confirmed(two_cases: Suite) -> None:
+def test_a_suspect_that_repeats_is_regressed_and_confirmed(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     two_cases.takes(slow=1_300_000)
     result = two_cases.run(*COMPARE)
@@ -86,7 +86,7 @@ def test_a_case_that_is_certain_to_pass_needs_no_further_starts(two_cases: Suite
     assert metric["stop"] == "early-pass"
 
 
-def test_a_run_that_is_saved_takes_all_its_rounds_even_where_it_is_certain_to_pass(two_cases: Suite) -> None:
+def test_a_run_that_is_saved_takes_all_its_rounds_even_if_it_is_certain_to_pass(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     two_cases.run(*COMPARE, "--devperf-save=other")
     assert len(_slow(two_cases)["metrics"][0]["process"]) == 12
@@ -99,7 +99,7 @@ def test_sequential_order_reaches_the_same_verdicts(two_cases: Suite) -> None:
     assert two_cases.last_line(result) == "devperf: 1 REGRESSED, 1 within noise; compared with base"
 
 
-def test_memory_is_taken_in_starts_of_its_own_and_compared(suite: Suite) -> None:
+def test_memory_is_measured_in_separate_starts_and_compared(suite: Suite) -> None:
     suite.pytester.makepyfile(
         test_two="""
         import pytest
@@ -127,7 +127,7 @@ def test_the_plan_is_taken_from_the_baseline_unless_the_command_line_names_it(tw
     assert "INCOMPARABLE" in two_cases.last_line(result)
 
 
-def test_a_workload_too_slow_for_its_budget_is_inconclusive_and_says_what_it_needs(two_cases: Suite) -> None:
+def test_a_workload_too_slow_for_its_budget_is_inconclusive_and_shows_what_it_needs(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base", "--devperf-rounds=3", "--devperf-processes=1")
     two_cases.takes(slow=60_000_000_000)
     result = two_cases.run(*COMPARE)
@@ -135,7 +135,7 @@ def test_a_workload_too_slow_for_its_budget_is_inconclusive_and_says_what_it_nee
     assert "--devperf-max-time" in two_cases.flat(result)
 
 
-def test_a_workload_too_slow_for_its_budget_says_so_where_nothing_is_compared(two_cases: Suite) -> None:
+def test_a_workload_too_slow_for_its_budget_reports_it_if_nothing_is_compared(two_cases: Suite) -> None:
     two_cases.takes(slow=60_000_000_000)
     result = two_cases.run("--devperf-save=base")
     assert result.ret == 0

@@ -59,7 +59,7 @@ def test_benchmarks_that_vanished_beside_ordinary_tests_are_missing_and_fail_the
 
 
 @pytest.mark.parametrize("option", ["--devperf-fail-on-missing", "--devperf-no-fail-on-missing"])
-def test_nothing_compared_fails_whatever_is_said_of_missing_cases(benchmarks: Suite, option: str) -> None:
+def test_nothing_compared_fails_whatever_the_option_for_missing_cases(benchmarks: Suite, option: str) -> None:
     _vanish(benchmarks, "")
     assert benchmarks.run(COMPARE, option).ret == 1
 
@@ -191,7 +191,7 @@ def test_looking_at_a_suite_without_cases_misses_nothing(benchmarks: Suite, opti
 # -- sessions without cases that keep something --------------------------------------------------------
 
 
-def test_a_session_without_cases_says_that_nothing_was_saved(benchmarks: Suite) -> None:
+def test_a_session_without_cases_reports_that_nothing_was_saved(benchmarks: Suite) -> None:
     _vanish(benchmarks, "")
     saved = benchmarks.saved()
     result = benchmarks.run("--devperf-save=base")

@@ -47,7 +47,7 @@ def test_a_regressed_test_is_what_lf_runs_next(two_cases: Suite) -> None:
     again.assert_outcomes(failed=1)
 
 
-def test_a_speedup_is_told_and_passes(two_cases: Suite) -> None:
+def test_a_speedup_is_reported_and_passes(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     two_cases.takes(slow=700_000)
     result = two_cases.run("--devperf-compare=base")
@@ -105,7 +105,7 @@ def test_every_tolerance_that_is_given_counts(two_cases: Suite) -> None:
     assert result.ret == 0
 
 
-def test_an_incomparable_case_passes_unless_told_otherwise(two_cases: Suite) -> None:
+def test_an_incomparable_case_passes_by_default(two_cases: Suite) -> None:
     two_cases.run("--devperf-save=base")
     two_cases.takes(context={"throttled": True}, slow=2_000_000)
     passed = two_cases.run("--devperf-compare=base")

@@ -91,7 +91,7 @@ def starts_of(done: Driven, name: str) -> int:
     return sum(1 for started, _ in done.target.started if started == name)
 
 
-def test_a_saved_run_has_more_starts_where_they_differ_and_only_there(tmp_path: Path) -> None:
+def test_a_saved_run_has_more_starts_only_if_they_differ(tmp_path: Path) -> None:
     done = measure(tmp_path, save="base", takes_ns=scattered())
     assert (starts_of(done, "fast"), starts_of(done, "slow")) == (6, 24)
     processes = done.states["a::slow"].record.metrics[0].process  # type: ignore[union-attr]
@@ -169,7 +169,7 @@ def test_a_missing_case_is_a_gate_that_did_not_hold(tmp_path: Path) -> None:
     assert measure(tmp_path, {"a::fast": times_fast}, compare="base", fail_on_missing=False).gates == 0
 
 
-def test_repetitions_are_runs_of_their_own(tmp_path: Path) -> None:
+def test_repetitions_are_separate_runs(tmp_path: Path) -> None:
     done = measure(tmp_path, {"a::fast": times_fast}, aa=3, plan={"processes": 2, "rounds": 4})
     assert [process for _, process in done.target.started] == list(range(6))
     mode = done.session.mode

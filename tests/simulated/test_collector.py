@@ -120,7 +120,7 @@ def test_a_stale_app_of_another_run_is_refused_with_the_reason(collector: Collec
     app.end()
 
     assert status == 409
-    assert answer["error"] == "run 'run-1' is over; this is 'run-2': end the app and start it anew"
+    assert answer["error"] == "run 'run-1' is over; this is 'run-2': stop the app and start it again"
     assert names(collector) == []
 
 

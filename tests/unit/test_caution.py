@@ -131,7 +131,7 @@ def test_waiting_for_more_than_a_tenth_of_most_rounds_is_contention(
         ("battery: no answer", ""),
     ],
 )
-def test_a_phone_that_does_not_show_whether_it_throttled_says_so(note: str, words: str) -> None:
+def test_a_phone_that_does_not_show_whether_it_throttled_reports_it(note: str, words: str) -> None:
     found = own_cautions(context(notes=(note,)), RunFacts(kind="android"))
 
     assert found == {"unknown-throttling": f"nothing shows whether the device throttled{words}"}
@@ -152,7 +152,7 @@ def test_one_round_in_which_the_machine_slept_is_enough() -> None:
     assert slugs(rounds=[burst(), burst(slept=True)]) == ["slept"]
 
 
-def test_coverage_is_told_with_the_way_to_leave_it_out() -> None:
+def test_coverage_is_reported_with_the_option_to_disable_it() -> None:
     assert own_cautions(RunContext(), RunFacts(instrumented="coverage")) == {
         "instrumented": "coverage traced the measuring thread; measure with --no-cov"
     }
@@ -197,25 +197,25 @@ def test_few_rounds_are_those_planned_or_cut_off_not_those_saved(
         ({"quality": "UNTRUSTWORTHY"}, "untrustworthy"),
     ],
 )
-def test_what_a_run_knows_of_itself_is_told(facts: dict[str, object], caution: str) -> None:
+def test_the_facts_of_a_run_are_shown(facts: dict[str, object], caution: str) -> None:
     assert slugs(**facts) == [caution]
 
 
 @pytest.mark.parametrize("quality", ADVICE)
-def test_a_grade_is_told_with_what_to_do_about_it(quality: Quality) -> None:
+def test_a_grade_is_shown_with_advice(quality: Quality) -> None:
     (words,) = own_cautions(context(), RunFacts(quality=quality)).values()
 
     assert words.endswith(f"the stability target: {ADVICE[quality]}")
 
 
-def test_a_single_round_is_not_said_to_vary() -> None:
+def test_a_single_round_does_not_vary() -> None:
     (words,) = own_cautions(context(), RunFacts(quality="UNTRUSTWORTHY", rounds_run=1)).values()
 
     assert words.startswith("one round does not show how much rounds vary: ")
     assert "--devperf-rounds" in words
 
 
-def test_sensors_of_a_phone_are_told() -> None:
+def test_sensors_of_a_phone_are_reported() -> None:
     assert slugs(context(throttled=False, faked=True, charging=True), kind="android") == ["faked-sensors", "charging"]
 
 
@@ -227,10 +227,10 @@ def test_on_a_phone_every_refusing_caution_refuses() -> None:
     assert set(refusing(CAUTIONS, kind="android")) == REFUSING | {"throttled-outside"}
 
 
-def test_on_a_host_some_are_told_only() -> None:
-    told = {"hot-start", "busy-host", "throttled-outside", "contended"}
+def test_a_host_only_reports_some() -> None:
+    shown = {"hot-start", "busy-host", "throttled-outside", "contended"}
 
-    assert set(refusing(CAUTIONS, kind="host")) == REFUSING - told
+    assert set(refusing(CAUTIONS, kind="host")) == REFUSING - shown
     assert set(refusing(CAUTIONS, kind="host", strict_context=True)) == REFUSING | {"throttled-outside"}
 
 
@@ -238,5 +238,5 @@ def test_cautions_are_accepted_one_by_one() -> None:
     assert refusing(["throttled", "slept", "noisy"], kind="host", accept={"throttled"}) == ("slept",)
 
 
-def test_an_unknown_caution_is_told_only() -> None:
+def test_an_unknown_caution_is_only_reported() -> None:
     assert refusing(["made-up"], kind="android") == ()

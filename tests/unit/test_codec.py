@@ -209,7 +209,7 @@ def test_a_foreign_file_is_named_as_such(data):
         decode(data, "a/b.json")
 
 
-def test_a_newer_version_says_what_reads_it():
+def test_a_newer_version_shows_what_reads_it():
     data = b'{"schema": "pytest-devperf/2", "runs": [{"devperf_version": "3.1.0", "shape": "other"}]}'
 
     with pytest.raises(StoreError, match=r"x has version '2', not '1': install pytest-devperf 3\.1\.0, which wrote it"):

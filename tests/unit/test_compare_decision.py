@@ -89,7 +89,7 @@ def test_a_machine_that_explains_the_change_ends_the_first_look_after_two_starts
     assert decision.comparison.changes[0].stopped_by == "anchor"
 
 
-def test_a_suspect_is_measured_again_and_says_why() -> None:
+def test_a_suspect_is_measured_again_and_shows_why() -> None:
     decision = compared(first_look([1.1e6] * 6))
     assert decision == MoreStarts(role="confirming", rounds=(2,) * 6)
     assert "find the change again" in decision.reason
@@ -184,7 +184,7 @@ FLOORS = st.lists(st.floats(min_value=0.9e6, max_value=1.2e6), min_size=60, max_
 
 @settings(max_examples=30)
 @given(FLOORS, FLOORS)
-def test_every_comparison_comes_to_an_end_within_its_bound(base, now) -> None:
+def test_every_comparison_ends_within_its_limit(base, now) -> None:
     before = baseline(record(timed(base[:12], per_start=1)))
     so_far, first, again = None, 0, 0
     while isinstance(decision := compared(so_far, before), MoreStarts):
@@ -201,7 +201,7 @@ def test_every_comparison_comes_to_an_end_within_its_bound(base, now) -> None:
 
 @settings(max_examples=30)
 @given(FLOORS)
-def test_every_saving_comes_to_an_end_within_its_bound(floors) -> None:
+def test_every_saving_ends_within_its_limit(floors) -> None:
     so_far = None
     while isinstance(decision := next_of_saving(so_far, POLICY, SAVING), MoreStarts):
         count = (0 if so_far is None else starts_of(so_far)) + len(decision.rounds)

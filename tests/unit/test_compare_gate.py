@@ -11,7 +11,7 @@ from rule_samples import ANCHOR, PHONE, baseline, only, record, scalars, timed
 from pytest_devperf.compare.compare import WORST_FIRST, compare, worst
 from pytest_devperf.compare.history import Baseline
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.caution import CAUTIONS
 from pytest_devperf.record.record import Change, Commit, DeviceRecord, Measurement, Record, WorkloadRecord
 from pytest_devperf.sensor.context import ClockState, CpuSet, RunContext
@@ -60,10 +60,10 @@ def test_another_device_is_named_by_the_best_name_it_has(facts, words) -> None:
 
 
 def test_what_is_refused_keeps_its_values_and_the_runs_it_was_refused_against() -> None:
-    told = scalars([1.0] * 3, name=next(iter(TOLD_ONLY)))
+    shown = scalars([1.0] * 3, name=next(iter(INFORMATIONAL)))
     boxes = scalars([2.0] * 3, kind="recorded", better="higher")
     left_out = record(SAME, cautions=("slept",))
-    found = compared(record(SAME, told, boxes, iterations=20), record(SAME), left_out)
+    found = compared(record(SAME, shown, boxes, iterations=20), record(SAME), left_out)
     reason = "30 iterations per round in the baseline, 20 now"
     assert found.changes == (
         Change(metric="latency", verdict="incomparable", candidate=SAME.robust, reason=reason),
@@ -78,7 +78,7 @@ def test_another_device_leaves_all_runs_of_the_baseline_named() -> None:
     assert found.baseline_runs == ("run0", "run1")
 
 
-def test_another_workload_is_incomparable_and_says_which_part_differs() -> None:
+def test_another_workload_is_incomparable_and_the_reason_names_the_part() -> None:
     now = record(SLOW, workload=WorkloadRecord(fingerprint="other", kind="call", facts={"boxes": 12}))
     then = record(SAME, workload=WorkloadRecord(fingerprint="work", kind="call", facts={"boxes": 11}))
     assert_never_a_delta(compared(now, then), "fact 'boxes'")
@@ -119,7 +119,7 @@ def test_another_pin_state_is_incomparable() -> None:
         (True, ("throttled",), "let it cool down first"),
     ],
 )
-def test_another_pin_state_says_how_to_reach_that_of_the_baseline(pinned_before, cautions, remedy) -> None:
+def test_another_pin_state_shows_how_to_get_that_of_the_baseline(pinned_before, cautions, remedy) -> None:
     now, then = (context(clock_state=ClockState(pinned=state)) for state in (not pinned_before, pinned_before))
     found = compared(record(SAME, run_context=now, cautions=cautions), record(SAME, run_context=then))
     word = "pinned" if pinned_before else "not pinned"
@@ -136,7 +136,7 @@ def test_a_pin_state_that_one_side_does_not_know_refuses_nothing(known) -> None:
 ONE, TWO = CpuSet(cpus="0", usable=1.0), CpuSet(cpus="0-1", usable=2.0)
 
 
-def test_other_cpus_are_incomparable_and_both_numbers_are_told() -> None:
+def test_other_cpus_are_incomparable_and_both_numbers_are_shown() -> None:
     found = pair(context(cpu_set=ONE), context(cpu_set=TWO))
     assert_never_a_delta(found, "cpu-set: the process could use 2 CPUs (0-1) in the baseline and 1 CPU (0) now")
 
@@ -179,7 +179,7 @@ def test_other_cpus_that_the_user_named_are_incomparable_though_they_are_alike()
     assert pair(now, context(cpu_set=here)).verdict == "within_noise"
 
 
-def test_cpus_that_one_side_does_not_know_are_told_and_comparable() -> None:
+def test_cpus_that_one_side_does_not_know_are_reported_and_comparable() -> None:
     found = pair(context(cpu_set=TWO), context())
     assert found.verdict == "within_noise"
     assert found.cautions["unknown-context"] == "CPUs known on one side only"
@@ -219,9 +219,9 @@ def test_a_metric_that_was_measured_in_another_way_is_incomparable(turned) -> No
 
 def test_a_metric_that_is_refused_leaves_those_after_it_to_be_judged() -> None:
     first = replace(SAME, name="a", inner_loops=10)
-    told = scalars([1.0] * 3, name=next(iter(TOLD_ONLY)))
+    shown = scalars([1.0] * 3, name=next(iter(INFORMATIONAL)))
     found = compared(
-        record(told, first, scalars([1.0] * 3, name="new"), SAME), record(replace(first, inner_loops=1), SAME)
+        record(shown, first, scalars([1.0] * 3, name="new"), SAME), record(replace(first, inner_loops=1), SAME)
     )
     assert [change.verdict for change in found.changes] == ["incomparable", "new", "within_noise"]
 
@@ -260,7 +260,7 @@ def test_a_refusing_caution_of_either_side_refuses_and_can_be_accepted(slug, sid
 
 
 @pytest.mark.parametrize("side", ["now", "then"])
-def test_a_refusing_caution_without_a_note_is_told_in_its_usual_words(side) -> None:
+def test_a_refusing_caution_without_a_note_has_its_usual_words(side) -> None:
     carried = record(SAME, cautions=("slept",))
     found = compared(carried, record(SAME)) if side == "now" else compared(record(SAME), carried)
     assert f"({CAUTIONS['slept'].words})" in found.reason
@@ -275,13 +275,13 @@ def test_caps_that_round_differently_or_that_one_side_lacks_are_the_same() -> No
     assert pair(here, there, device=PHONE).cautions == {}
 
 
-def test_another_cap_is_told_in_mhz() -> None:
+def test_another_cap_is_shown_in_mhz() -> None:
     found = pair(*RELATIVE["clock-capped"], device=PHONE)
     assert found.cautions["clock-capped"] == "policy0 at most 1500 MHz, 2000 MHz in the baseline"
 
 
 @pytest.mark.parametrize("slug", ["busy-host", "throttled-outside", "contended"])
-def test_a_host_only_tells_what_the_samples_show_or_what_passes_in_seconds(slug) -> None:
+def test_a_host_only_reports_what_the_samples_show_or_what_passes_in_seconds(slug) -> None:
     carried = record(SAME, cautions=(slug,))
     assert compared(carried, record(SAME)).verdict == "within_noise"
     assert compared(carried, record(SAME), policy=Policy(strict_context=True)).verdict == "incomparable"
@@ -289,7 +289,7 @@ def test_a_host_only_tells_what_the_samples_show_or_what_passes_in_seconds(slug)
 
 
 @pytest.mark.parametrize("slug", ["low-battery", "emulator", "few-rounds", "noisy", "untrustworthy", "one-start"])
-def test_told_cautions_refuse_nothing(slug) -> None:
+def test_reported_cautions_refuse_nothing(slug) -> None:
     assert compared(record(SAME, cautions=(slug,)), record(SAME), device=PHONE).verdict == "within_noise"
 
 
@@ -316,13 +316,13 @@ def test_a_caution_between_both_sides_refuses_on_a_phone_either_way_round(slug) 
         assert slug in accepted.cautions
 
 
-def test_a_host_tells_of_a_hot_start_and_compares() -> None:
+def test_a_host_reports_a_hot_start_and_compares() -> None:
     found = pair(*RELATIVE["hot-start"])
     assert (found.verdict, "41.0 °C" in found.cautions["hot-start"]) == ("within_noise", True)
     assert pair(*RELATIVE["hot-start"], Policy(strict_context=True)).verdict == "incomparable"
 
 
-def test_ten_degrees_are_the_same_start_unless_said_otherwise() -> None:
+def test_ten_degrees_are_the_same_start_by_default() -> None:
     now, then = context(temp_start_c=40.0), context(temp_start_c=30.0)
     assert pair(now, then, device=PHONE).cautions == {}
     assert "hot-start" in pair(now, then, Policy(hot_start_c=5.0), device=PHONE).cautions
@@ -331,32 +331,32 @@ def test_ten_degrees_are_the_same_start_unless_said_otherwise() -> None:
 @pytest.mark.parametrize(
     ("slug", "fact"), [("os-changed", "os"), ("runtime-changed", "python"), ("runtime-changed", "sdk")]
 )
-def test_other_software_is_told_and_compared(slug, fact) -> None:
+def test_other_software_is_reported_and_compared(slug, fact) -> None:
     found = pair(context(env={fact: "2"}), context(env={fact: "1"}), device=PHONE)
     assert (found.verdict, found.cautions) == ("within_noise", {slug: f"{fact} 1 -> 2"})
 
 
 @pytest.mark.parametrize("fact", ["os", "python", "sdk", "driver", "ep"])
 @pytest.mark.parametrize("known", [0, 1])
-def test_software_that_one_side_does_not_know_is_not_told_as_changed(fact, known) -> None:
+def test_software_that_one_side_does_not_know_is_not_reported_as_changed(fact, known) -> None:
     sides = [context(env={fact: "1"} if place == known else {}) for place in range(2)]
     assert pair(*sides, device=PHONE).cautions == {}
 
 
-def test_another_provider_that_was_asked_for_is_told_beside_other_changes() -> None:
+def test_another_requested_provider_is_reported_beside_other_changes() -> None:
     now = context(env={"ep": "Cpu", "asked_ep": "Cpu", "sdk": "2"})
     then = context(env={"ep": "Npu", "asked_ep": "Npu", "sdk": "1"})
     found = pair(now, then, device=PHONE)
     assert (found.verdict, found.cautions) == ("within_noise", {"runtime-changed": "ep Npu -> Cpu, sdk 1 -> 2"})
 
 
-def test_a_model_that_one_side_does_not_know_is_not_told_as_changed() -> None:
+def test_a_model_that_one_side_does_not_know_is_not_reported_as_changed() -> None:
     known, unknown = (WorkloadRecord(fingerprint="work", kind="model", model_sha256=sha) for sha in ("a" * 64, None))
     for now, then in ((known, unknown), (unknown, known)):
         assert compared(record(SAME, workload=now), record(SAME, workload=then)).cautions == {}
 
 
-def test_another_model_file_is_told_and_compared() -> None:
+def test_another_model_file_is_reported_and_compared() -> None:
     now, then = (WorkloadRecord(fingerprint="work", kind="model", model_sha256=sha * 8) for sha in ("new1", "old1"))
     found = compared(record(SAME, workload=now), record(SAME, workload=then))
     assert found.verdict == "within_noise"
@@ -364,7 +364,7 @@ def test_another_model_file_is_told_and_compared() -> None:
     assert found.cautions["model-changed"].count("1") == 2 * 2
 
 
-def test_a_reading_that_one_side_lacks_is_told_by_name() -> None:
+def test_a_reading_that_one_side_lacks_is_reported_by_name() -> None:
     found = pair(context(temp_start_c=30.0, power_state="AC"), context(power_state="AC"), device=PHONE)
     assert (found.verdict, found.cautions) == (
         "within_noise",
@@ -375,7 +375,7 @@ def test_a_reading_that_one_side_lacks_is_told_by_name() -> None:
 # -- baselines of several runs ----------------------------------------------------------------------
 
 
-def test_a_saved_run_with_a_refusing_caution_is_left_out_and_told() -> None:
+def test_a_saved_run_with_a_refusing_caution_is_omitted_and_reported() -> None:
     found = compared(record(SAME), record(SAME, cautions=("throttled",)), record(SAME), record(SAME))
     assert (found.verdict, found.baseline_runs) == ("within_noise", ("run1", "run2"))
     assert "left out: throttled" in found.notes[0]
@@ -399,7 +399,7 @@ def test_a_single_saved_run_leads_whatever_it_carries() -> None:
     assert (found.verdict, found.baseline_runs, found.notes) == ("within_noise", ("run0",), ())
 
 
-def test_where_every_saved_run_refuses_the_newest_alone_is_named() -> None:
+def test_if_every_saved_run_refuses_the_newest_alone_is_named() -> None:
     found = compared(record(SAME), *[record(SAME, cautions=("throttled",))] * 2)
     assert found.baseline_runs == ("run0",)
 
@@ -410,12 +410,12 @@ def test_saved_runs_of_other_work_than_the_newest_are_left_out() -> None:
     assert (found.verdict, found.baseline_runs, len(found.notes)) == ("within_noise", ("run0",), 2)
 
 
-def test_where_every_saved_run_carries_a_refusing_caution_nothing_is_compared() -> None:
+def test_if_every_saved_run_carries_a_refusing_caution_nothing_is_compared() -> None:
     found = compared(record(SAME), *[record(SAME, cautions=("throttled",))] * 3)
     assert (found.verdict, "throttled in the baseline" in found.reason) == ("incomparable", True)
 
 
-def test_a_baseline_of_several_commits_is_told() -> None:
+def test_a_baseline_of_several_commits_is_reported() -> None:
     saved = baseline(record(SAME), record(SAME))
     runs = tuple(
         run.__class__(
@@ -449,7 +449,7 @@ def test_a_test_that_did_not_pass_is_not_compared(outcome) -> None:
 @pytest.mark.parametrize(
     ("outcome", "words"), [("failed", "failed"), ("error", "ended in an error"), ("skipped", "was skipped")]
 )
-def test_a_test_that_did_not_pass_and_does_not_say_why_is_told_by_its_outcome(outcome, words) -> None:
+def test_a_test_that_failed_without_a_reason_is_reported_by_its_outcome(outcome, words) -> None:
     found = compare(record(SLOW, outcome=outcome), baseline(record(SAME)), POLICY)
     assert found.reason == f"the test {words}"
 
@@ -485,11 +485,11 @@ def test_a_metric_that_is_gone_is_incomparable_so_that_its_gate_does_not_look_op
     )
 
 
-@pytest.mark.parametrize("name", sorted(TOLD_ONLY))
-def test_what_is_only_told_is_neither_compared_nor_missed(name) -> None:
-    told: Measurement = scalars([1.0] * 3, name=name)
-    assert len(compared(record(SAME, told), record(SAME, scalars([9.0] * 3, name=name))).changes) == 1
-    assert compared(record(SAME), record(SAME, told)).verdict == "within_noise"
+@pytest.mark.parametrize("name", sorted(INFORMATIONAL))
+def test_informational_metrics_are_neither_compared_nor_missed(name) -> None:
+    shown: Measurement = scalars([1.0] * 3, name=name)
+    assert len(compared(record(SAME, shown), record(SAME, scalars([9.0] * 3, name=name))).changes) == 1
+    assert compared(record(SAME), record(SAME, shown)).verdict == "within_noise"
 
 
 def test_one_metric_that_awaits_makes_its_case_await() -> None:
@@ -503,12 +503,12 @@ def test_a_case_in_which_nothing_was_measured_is_inconclusive() -> None:
     assert (found.verdict, found.reason) == ("inconclusive", "no measured metric is compared")
 
 
-@pytest.mark.parametrize(("then", "told"), [("aaaaaaaa", True), ("bbbbbbbb", False), (None, False)])
-def test_another_unit_of_one_model_is_told_and_compared(then: str | None, told: bool) -> None:
+@pytest.mark.parametrize(("then", "shown"), [("aaaaaaaa", True), ("bbbbbbbb", False), (None, False)])
+def test_another_unit_of_one_model_is_reported_and_compared(then: str | None, shown: bool) -> None:
     saved = baseline(record(SAME))
     runs = tuple(dataclasses.replace(run, unit=then) for run in saved.runs)
 
     comparison = compare(record(SAME), dataclasses.replace(saved, runs=runs, unit="bbbbbbbb"), POLICY)
 
     assert comparison.verdict == "within_noise"
-    assert comparison.cautions.get("other-unit") == ("unit aaaaaa in the baseline, bbbbbb now" if told else None)
+    assert comparison.cautions.get("other-unit") == ("unit aaaaaa in the baseline, bbbbbb now" if shown else None)

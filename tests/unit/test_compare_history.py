@@ -54,7 +54,7 @@ def test_the_device_that_is_measured_now_comes_first() -> None:
     assert (found.same_device, found.device, found.label) == (True, DEVICE, "main")
 
 
-def test_the_run_of_another_device_is_found_and_says_so() -> None:
+def test_the_run_of_another_device_is_found_and_marked() -> None:
     found = gather([run(1, device=PHONE)], "test_it", DEVICE.fingerprint)
     assert found is not None
     assert (found.same_device, found.device) == (False, PHONE)
@@ -74,7 +74,7 @@ def test_a_generation_is_as_new_as_its_name_and_not_as_its_newest_run() -> None:
     assert ids([run(9, generation=1), run(6, generation=5)]) == ["run6"]
 
 
-def test_a_baseline_tells_of_each_run_when_and_of_what_it_was_taken() -> None:
+def test_a_baseline_shows_time_and_commit_of_each_run() -> None:
     saved = replace(run(3), commit=Commit(id="abc"), settings={"rounds": 12})
     found = gather([saved], "test_it", DEVICE.fingerprint)
     assert found is not None
@@ -129,7 +129,7 @@ def test_the_bound_of_a_baseline_with_more_rounds_is_that_of_its_first() -> None
     assert early_bound_ns(saved, "latency", Policy(), 8) == 918_000
 
 
-def test_there_is_no_bound_where_nothing_is_certain() -> None:
+def test_there_is_no_bound_if_nothing_is_certain() -> None:
     policy = Policy()
     assert early_bound_ns(only_case(record(SAME)), "load", policy, 6) is None
     assert early_bound_ns(only_case(record(timed([1_000_000]))), "latency", policy, 6) is None
@@ -154,7 +154,7 @@ def test_a_run_whose_caution_is_accepted_serves_for_bound_and_pace_too() -> None
     assert pace_of(saved, "latency", accepting) == (20, 1)
 
 
-def test_the_pace_is_read_from_the_samples_where_the_record_does_not_tell() -> None:
+def test_the_pace_is_read_from_the_samples_if_the_record_lacks_it() -> None:
     assert pace_of(only_case(record(replace(SAME, inner_loops=None), iterations=None)), "latency") == (30, 1)
 
 

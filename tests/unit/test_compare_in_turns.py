@@ -121,7 +121,7 @@ def test_of_pairs_that_are_faster_and_slower_the_nearest_to_no_change_leads() ->
 @pytest.mark.parametrize(
     "found", [[0.7, 0.7, 0.7, -0.42, -0.42, -0.42], [0.0, 0.0, 0.7, 0.7]], ids=["all-as-cores", "two-left"]
 )
-def test_nothing_is_set_aside_where_too_little_would_be_left(found) -> None:
+def test_nothing_is_set_aside_if_too_little_would_be_left(found) -> None:
     assert alike(list(map(pair, found))) == tuple(map(pair, found))
 
 
@@ -208,7 +208,7 @@ def test_the_more_metrics_are_judged_together_the_more_pairs_each_takes() -> Non
     assert verdict(*sides, policy=Policy(metrics=100_000)) == "suspect"
 
 
-def test_all_that_is_known_of_a_paired_change_is_told() -> None:
+def test_everything_known_about_a_paired_change_is_reported() -> None:
     found = judge_pairs(*in_turns(0.05, old_ns=2e6), POLICY)
     assert found.change == Change(
         metric="latency",
@@ -230,7 +230,7 @@ def test_all_that_is_known_of_a_paired_change_is_told() -> None:
     )
 
 
-def test_samples_that_are_none_make_the_pair_incomparable_and_say_why() -> None:
+def test_invalid_samples_make_the_pair_incomparable_with_a_reason() -> None:
     old, new = in_turns(0.0)
     broken = replace(new, samples_ns=((float("nan"),) * 30, *new.samples_ns[1:]))
     found = judge_pairs(old, broken, POLICY).change
@@ -288,7 +288,7 @@ def test_a_case_is_looked_at_again_as_long_as_one_of_its_metrics_is_open() -> No
     assert [change.verdict for change in found.changes] == ["within_noise", "suspect"]
 
 
-def test_metrics_that_one_side_lacks_are_told() -> None:
+def test_metrics_that_one_side_lacks_are_reported() -> None:
     old, new = in_turns(0.0)
     gone, come = replace(old, name="gone"), replace(new, name="come")
     found = judge_in_turns([new, come], [old, gone], POLICY)
@@ -328,7 +328,7 @@ def test_what_is_slower_one_way_is_not_slower_the_other_way_round(layouts) -> No
 
 @settings(max_examples=5)
 @given(st.integers(min_value=0, max_value=2**32))
-def test_unchanged_code_is_called_slower_at_most_as_often_as_its_level_says(seed) -> None:
+def test_unchanged_code_is_called_slower_at_most_as_often_as_its_level(seed) -> None:
     draw = random.Random(seed)
     trials, wrong, policy = 150, 0, Policy(tolerance={"*": 0.0001})
     for _ in range(trials):

@@ -40,7 +40,7 @@ def test_a_change_of_the_code_between_both_sides_is_no_slowness_of_the_machine()
     ],
     ids=["steady", "two", "few", "too-strong", "reversed", "scattered"],
 )
-def test_where_nothing_is_to_be_seen_the_power_is_taken_for_one(points) -> None:
+def test_if_nothing_is_to_be_seen_the_power_is_taken_for_one(points) -> None:
     assert exponent(points) == Exponent(1.0, PRIOR_ERROR)
 
 
@@ -67,7 +67,7 @@ def test_without_the_machine_starts_of_the_same_code_are_alike() -> None:
     ),
     st.floats(min_value=0.001, max_value=1000),
 )
-def test_the_unit_of_a_time_says_nothing_of_the_exponent(points, factor) -> None:
+def test_the_unit_of_a_time_does_not_affect_the_exponent(points, factor) -> None:
     floors, anchors = ([each[side] for each in points] for side in (0, 1))
     one, many = exponent((floors, anchors)), exponent(([factor * floor for floor in floors], anchors))
     assert many.value == pytest.approx(one.value, rel=1e-3)

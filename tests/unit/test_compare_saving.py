@@ -60,7 +60,7 @@ def test_how_much_may_be_hidden_is_chosen() -> None:
     assert blind_when_saved(wide, Policy(tolerance={"latency": 0.5})) == {}
 
 
-def test_a_single_start_says_nothing_of_others() -> None:
+def test_a_single_start_shows_nothing_about_others() -> None:
     alone = record(timed([1e6], per_start=12))
     assert (more_to_save(alone, POLICY), blind_when_saved(alone, POLICY)) == (None, {})
 

@@ -23,7 +23,7 @@ def test_a_history_without_a_change_has_none() -> None:
     assert [shifts(history((30, 1.0), seed=seed)) for seed in range(20)] == [()] * 20
 
 
-def test_a_slowdown_is_found_where_it_began() -> None:
+def test_a_slowdown_is_found_at_its_beginning() -> None:
     (shift,) = shifts(history((20, 1.0), (20, 1.05)))
     assert abs(shift.at - 20) <= 1
     assert shift.percent == pytest.approx(5, abs=1)
@@ -50,7 +50,7 @@ def test_values_without_noise_are_no_special_case() -> None:
     assert shifts([1.0] * 10) == ()
 
 
-def test_a_change_below_the_tolerance_is_not_told() -> None:
+def test_a_change_below_the_tolerance_is_not_reported() -> None:
     quiet = history((20, 1.0), (20, 1.012), noise=0.001)
     assert shifts(quiet) == ()
     assert len(shifts(quiet, least=0.005)) == 1

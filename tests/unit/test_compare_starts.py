@@ -66,7 +66,7 @@ def test_more_starts_are_worth_taking_while_they_may_still_prove_it() -> None:
     assert not promising(plain(scattered, scattered), 1)
 
 
-def test_the_anchor_is_used_where_every_round_has_one() -> None:
+def test_the_anchor_is_used_if_every_round_has_one() -> None:
     floors, anchors = [1e6, 1.05e6, 1.1e6], [5000, 5250, 5500]
     side = estimate(timed(floors, anchors_ns=anchors))
     ways = ways_of(history([side]), side, anchored=True)
@@ -110,7 +110,7 @@ def test_never_are_both_directions_proven(base, now) -> None:
 
 @settings(max_examples=5)
 @given(st.integers(min_value=0, max_value=2**32))
-def test_unchanged_starts_are_proven_slower_at_most_as_often_as_the_level_says(seed) -> None:
+def test_unchanged_starts_are_proven_slower_at_most_as_often_as_the_level(seed) -> None:
     draw = random.Random(seed)
     level, trials = 0.05, 300
     wrong = 0

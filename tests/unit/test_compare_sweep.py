@@ -7,7 +7,7 @@ from rule_samples import record, scalars, timed, with_rows
 
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.sweep import Ranked, rank
-from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.report.as_sweep import configuration, render, sweep_blocks, verdict
 
 
@@ -29,7 +29,7 @@ def test_a_clear_difference_has_a_winner() -> None:
     assert all(not each.like for each in sweep.ranked)
 
 
-def test_each_configuration_is_told_in_the_unit_of_its_metric() -> None:
+def test_each_configuration_is_shown_in_the_unit_of_its_metric() -> None:
     sweep = rank([entrant("a", *STARTS), entrant("b", *scaled(1.2))])
     assert sweep.ranked[1] == Ranked(
         id="test_net.py::test_net[b]",
@@ -42,7 +42,7 @@ def test_each_configuration_is_told_in_the_unit_of_its_metric() -> None:
     )
 
 
-def test_where_higher_is_better_the_highest_comes_first() -> None:
+def test_if_higher_is_better_the_highest_comes_first() -> None:
     sweep = rank(
         [record(scalars([boxes] * 3, kind="recorded", better="higher"), id=f"t[{boxes:g}]") for boxes in (8.0, 12.0)]
     )
@@ -54,10 +54,10 @@ def test_where_higher_is_better_the_highest_comes_first() -> None:
 
 
 def test_the_main_metric_is_ranked_and_without_one_the_first_that_is_compared() -> None:
-    told, boxes = scalars([1.0] * 3, name=next(iter(TOLD_ONLY))), scalars([2.0] * 3, kind="recorded")
+    shown, boxes = scalars([1.0] * 3, name=next(iter(INFORMATIONAL))), scalars([2.0] * 3, kind="recorded")
     main = rank([record(boxes, timed([1e6] * 3), id="a"), record(boxes, timed([2e6] * 3), id="b")])
     assert {each.metric for each in main.ranked} == {"latency"}
-    first = rank([record(told, boxes, id="a"), record(told, boxes, id="b")])
+    first = rank([record(shown, boxes, id="a"), record(shown, boxes, id="b")])
     assert {each.metric for each in first.ranked} == {"boxes"}
 
 
@@ -70,9 +70,9 @@ def test_the_main_metric_is_ranked_and_without_one_the_first_that_is_compared() 
     ],
 )
 def test_what_cannot_be_ranked_is_left_out_with_its_reason(odd, reason) -> None:
-    ((name, told),) = rank([entrant("a", *STARTS), odd]).left_out
+    ((name, shown),) = rank([entrant("a", *STARTS), odd]).left_out
     assert name == "odd"
-    assert told.startswith(reason)
+    assert shown.startswith(reason)
 
 
 @pytest.mark.parametrize("wide", [{"width_ns": 300_000.0}, {"tick_ns": 150_000.0}], ids=["iqr", "tick"])
@@ -97,7 +97,7 @@ def test_what_lies_within_the_tolerance_does_not_win() -> None:
     assert [len(each.like) for each in sweep.ranked] == [1, 1, 0]
 
 
-def test_a_narrower_tolerance_tells_them_apart() -> None:
+def test_a_narrower_tolerance_distinguishes_them() -> None:
     sides = [entrant("a", *STARTS), entrant("b", *scaled(1.01))]
     assert rank(sides, Policy(tolerance={"*": 0.005})).winner == "test_net.py::test_net[a]"
 
@@ -124,20 +124,20 @@ def near(slower: float, *, scatter: float) -> list[float]:
     return [slower, slower + scatter, slower]
 
 
-def test_of_three_pairs_the_last_is_held_to_the_whole_level() -> None:
+def test_the_last_of_three_pairs_is_tested_at_the_whole_level() -> None:
     # Both pairs with `far` are clear. The third, at a p-value of 0.6 %, would fail a third of 1 %.
     sides = [entrant("a", *near(1.0, scatter=0.02)), entrant("b", *near(1.05, scatter=0.02)), entrant("far", 2, 2, 2)]
     assert rank(sides).winner == "test_net.py::test_net[a]"
 
 
-def test_of_three_pairs_the_first_is_held_to_a_third_of_the_level() -> None:
+def test_the_first_of_three_pairs_is_tested_at_a_third_of_the_level() -> None:
     scattered = entrant("scattered", 1.0, 2.0, 3.0)
     sides = [entrant("a", *near(1.0, scatter=0.02)), entrant("b", *near(1.05, scatter=0.02)), scattered]
     assert rank(sides).winner is None
     assert rank(sides[:2]).winner is not None
 
 
-def test_what_failed_is_left_out_and_told() -> None:
+def test_failed_configurations_are_omitted_and_reported() -> None:
     sweep = rank([entrant("a", *STARTS), entrant("b", *STARTS, outcome="skipped", reason="no GPU")])
     assert sweep.left_out == (("test_net.py::test_net[b]", "no GPU"),)
     assert render("net", sweep)[-2:] == [
@@ -146,7 +146,7 @@ def test_what_failed_is_left_out_and_told() -> None:
     ]
 
 
-def test_every_sweep_is_a_block_of_its_own() -> None:
+def test_every_sweep_is_a_separate_block() -> None:
     cases = [
         entrant("a", *STARTS, sweep="one"),
         entrant("b", *scaled(1.5), sweep="two"),

@@ -38,7 +38,7 @@ def test_a_record_against_itself_is_within_noise() -> None:
     assert (found.verdict, found.delta, found.delta_pct) == ("within_noise", 0.0, 0.0)
 
 
-def test_the_tolerance_decides_where_it_is_the_largest_bound() -> None:
+def test_the_tolerance_decides_if_it_is_the_largest_bound() -> None:
     found = judged(timed([1_019_000] * 3))
     assert (found.verdict, found.decided_by) == ("within_noise", "tolerance")
     assert found.threshold == pytest.approx(0.02)
@@ -46,7 +46,7 @@ def test_the_tolerance_decides_where_it_is_the_largest_bound() -> None:
 
 
 @pytest.mark.parametrize("wide", ["baseline", "candidate"])
-def test_the_wider_iqr_of_both_sides_decides_where_it_is_the_largest_bound(wide) -> None:
+def test_the_wider_iqr_of_both_sides_decides_if_it_is_the_largest_bound(wide) -> None:
     slower = [1_080_000.0] * 3
     before = timed(SIX, width_ns=100_000.0 if wide == "baseline" else 200.0)
     found = judged(timed(slower, width_ns=100_000.0 if wide == "candidate" else 200.0), before)
@@ -55,7 +55,7 @@ def test_the_wider_iqr_of_both_sides_decides_where_it_is_the_largest_bound(wide)
 
 
 @pytest.mark.parametrize("coarse", ["baseline", "candidate"])
-def test_two_ticks_of_the_coarser_clock_decide_where_they_are_the_largest_bound(coarse) -> None:
+def test_two_ticks_of_the_coarser_clock_decide_if_they_are_the_largest_bound(coarse) -> None:
     before = timed(SIX, tick_ns=30_000.0 if coarse == "baseline" else 1.0)
     found = judged(timed([1_050_000] * 3, tick_ns=30_000.0 if coarse == "candidate" else 1.0), before)
     assert (found.verdict, found.decided_by) == ("within_noise", "tick")
@@ -134,7 +134,7 @@ def test_a_change_within_what_process_starts_differ_is_a_suspect() -> None:
     assert (found.verdict, found.stopped_by, found.confirmed) == ("suspect", "starts", True)
 
 
-def test_two_starts_of_a_baseline_prove_nothing_where_the_new_ones_scatter() -> None:
+def test_two_starts_of_a_baseline_prove_nothing_if_the_new_ones_scatter() -> None:
     now = [1_040_000, 1_049_000, 1_500_000]
     found = judged(timed(now, again=now), timed([1_000_000, 1_010_000]))
     assert (found.verdict, found.stopped_by) == ("suspect", "starts")
@@ -149,7 +149,7 @@ def test_ranks_find_what_a_single_bad_start_hides_from_the_t_test() -> None:
     assert found.p < found.level
 
 
-def test_the_size_must_have_moved_by_half_the_threshold_whatever_ranks_say() -> None:
+def test_the_size_must_have_moved_by_half_the_threshold_whatever_the_ranks() -> None:
     # One start of the baseline had the machine to itself, so the headline moved by 3 %, and all ranks are apart.
     before = timed([1_000_000] + [1_025_000 + 100 * place for place in range(11)])
     now = timed([1_030_000] * 6, again=[1_030_000] * 6)
@@ -171,7 +171,7 @@ def test_starts_that_all_agree_need_no_variance() -> None:
     assert judged(timed([1_100_000] * 3, again=[1_100_000] * 3), timed([1_000_000] * 6)).verdict == "regressed"
 
 
-def test_with_one_start_on_both_sides_the_step_is_void_and_the_case_says_so() -> None:
+def test_with_one_start_on_both_sides_the_step_is_void_and_the_case_gets_a_caution() -> None:
     comparison = compare(
         record(timed([1_100_000], per_start=12, again=[1_100_000])),
         baseline(record(timed([1_000_000], per_start=12))),
@@ -384,7 +384,7 @@ def test_the_baselines_anchor_is_the_median_over_its_runs() -> None:
 # -- few values -------------------------------------------------------------------------------------
 
 
-def test_a_load_has_a_tolerance_of_its_own() -> None:
+def test_a_load_has_a_separate_tolerance() -> None:
     before = scalars([1e6, 1.01e6, 1.02e6], kind="start")
     assert judged(scalars([1.3e6] * 3, kind="start", again=[1.3e6] * 3), before).verdict == "within_noise"
     assert judged(scalars([1.5e6] * 3, kind="start", again=[1.5e6] * 3), before).verdict == "regressed"
@@ -426,7 +426,7 @@ def test_of_recorded_values_that_vary_the_range_is_noise() -> None:
     assert (found.verdict, found.baseline, found.threshold) == ("within_noise", 12.0, 4.0)
 
 
-def test_the_sign_is_turned_where_higher_is_better() -> None:
+def test_the_sign_is_reversed_if_higher_is_better() -> None:
     before = scalars([100.0] * 3, kind="recorded", better="higher")
     assert (
         judged(scalars([90.0] * 3, kind="recorded", better="higher", again=[90.0] * 3), before).verdict == "regressed"
@@ -434,7 +434,7 @@ def test_the_sign_is_turned_where_higher_is_better() -> None:
     assert judged(scalars([110.0] * 3, kind="recorded", better="higher"), before).verdict == "improved"
 
 
-def test_where_higher_is_better_starts_are_tested_the_other_way_round() -> None:
+def test_if_higher_is_better_starts_are_tested_the_other_way_round() -> None:
     fields = {"kind": "recorded", "better": "higher"}
     before = scalars([98.0, 99.0, 100.0], **fields)
     policy = Policy(tolerance={"*": 0.02})
@@ -503,7 +503,7 @@ def test_no_samples_at_all_are_incomparable() -> None:
 
 
 @pytest.mark.parametrize("side", ["baseline", "candidate"])
-def test_a_workload_that_was_too_slow_says_what_it_needs(side) -> None:
+def test_a_workload_that_was_too_slow_shows_the_budget_it_needs(side) -> None:
     slow = derive(replace(timed(QUIET), samples_ns=(), process=(), stop="too-slow", needs_s=96.0))
     found = judged(slow) if side == "candidate" else judged(timed(QUIET), slow)
     assert found.verdict == "inconclusive"
@@ -662,7 +662,7 @@ def test_scaling_both_sides_changes_no_verdict(now, then, factor) -> None:
     WIDTH,
     st.sampled_from(["proven", "iqr"]),
 )
-def test_an_early_pass_changes_no_pass_into_a_fail_nor_back(ratios, befores, width, rule) -> None:
+def test_an_early_pass_never_changes_a_verdict(ratios, befores, width, rule) -> None:
     policy = Policy(rule=rule)
     saved = baseline(*[record(timed([1e6 * ratio for ratio in before], per_start=4)) for before in befores])
     bound = early_bound_ns(saved, "latency", policy, 12)
@@ -690,7 +690,7 @@ def test_a_confirmation_at_its_early_bound_is_not_found_again(now, then) -> None
     assert compare(slow, saved, POLICY).verdict != "regressed"
 
 
-def test_what_cannot_be_judged_is_told_with_the_value_it_has() -> None:
+def test_an_unjudged_metric_is_reported_with_its_value() -> None:
     boxes = scalars([0.0] * 3, kind="recorded", better="higher")
     assert judged(replace(boxes, robust=3.0), boxes) == Change(
         metric="boxes",

@@ -28,13 +28,13 @@ def change(**fields: Any) -> Change:
     return Change(**{**given, **fields})
 
 
-def test_a_regression_says_what_it_was_and_what_it_exceeded() -> None:
+def test_a_regression_shows_both_values_and_the_limit() -> None:
     assert sentence(change()) == (
         "latency regressed: 12.31 -> 14.80 ms (+20.2 %), beyond the run's IQR of 0.41 ms (3.3 %); confirmed"
     )
 
 
-def test_the_tolerance_is_named_where_it_was_the_larger_bound() -> None:
+def test_the_tolerance_is_named_if_it_was_the_larger_bound() -> None:
     assert sentence(change(decided_by="tolerance", threshold=0.62)) == (
         "latency regressed: 12.31 -> 14.80 ms (+20.2 %), beyond the run's IQR of 0.41 ms (3.3 %) "
         "and the tolerance of 0.62 ms (5.0 %); confirmed"
@@ -48,7 +48,7 @@ def test_a_value_that_may_not_change_at_all_is_beyond_a_tolerance_of_nothing(ver
     assert "IQR" not in sentence(exact)
 
 
-def test_the_clock_is_named_where_it_was_the_larger_bound() -> None:
+def test_the_clock_is_named_if_it_was_the_larger_bound() -> None:
     assert "and two ticks of the clock, 0.62 ms (5.0 %)" in sentence(change(decided_by="tick", threshold=0.62))
 
 
@@ -65,11 +65,11 @@ def test_without_a_confirmation_none_is_claimed() -> None:
         ("unconfirmed", "not measured again"),
     ],
 )
-def test_a_suspect_says_which_step_stopped_it(step, words) -> None:
+def test_a_suspect_names_the_step_that_stopped_it(step, words) -> None:
     assert sentence(change(verdict="suspect", stopped_by=step)).endswith(f"; {words}")
 
 
-def test_what_stays_inside_says_inside_of_what() -> None:
+def test_a_quiet_verdict_names_its_limit() -> None:
     quiet = change(verdict="within_noise", candidate=12.4, delta=0.09, delta_pct=0.7)
     assert sentence(quiet) == (
         "latency within noise: 12.31 -> 12.40 ms (+0.7 %), inside the run's IQR of 0.41 ms (3.3 %)"
@@ -139,7 +139,7 @@ def test_a_looser_rule_expects_more_false_alarms() -> None:
     assert rates[0] > 0
 
 
-def test_a_quiet_verdict_that_could_not_have_seen_five_percent_says_so() -> None:
+def test_a_quiet_verdict_that_could_not_have_detected_five_percent_is_marked() -> None:
     quiet = Change(
         metric="latency",
         verdict="within_noise",

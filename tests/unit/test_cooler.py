@@ -131,8 +131,8 @@ def test_a_fixed_wait_longer_than_what_is_left_is_not_begun() -> None:
     [
         (Plan(), "up to 900 s to cool before each pass, and up to 900 s a case"),
         (Plan(cooldown="60", cooldown_max=300.0), "60 s to cool before each pass, and up to 300 s a case"),
-        (Plan(cooldown="off"), "not waited for"),
+        (Plan(cooldown="off"), "no wait for a phone"),
     ],
 )
-def test_the_bounds_are_said_beforehand(plan: Plan, words: str) -> None:
+def test_the_limits_are_shown_beforehand(plan: Plan, words: str) -> None:
     assert words in bounds_words(plan)

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_devperf.errors import UsageError
 from pytest_devperf.sensor.host.cpus import read_clusters
-from pytest_devperf.targets.host.affinity import hold_to_cpus
+from pytest_devperf.targets.host.affinity import pin_to_cpus
 
 pytestmark = pytest.mark.skipif(
     not hasattr(psutil.Process(), "cpu_affinity"), reason="this system cannot bind a process"
@@ -25,10 +25,10 @@ def policies(folder: Path, **khz: int) -> Path:
     return folder
 
 
-def test_a_process_is_held_to_a_cpu_and_let_go_again() -> None:
+def test_a_process_is_pinned_to_a_cpu_and_released_again() -> None:
     before = psutil.Process().cpu_affinity()
 
-    undo = hold_to_cpus(str(before[0]))
+    undo = pin_to_cpus(str(before[0]))
 
     held = psutil.Process().cpu_affinity()
     undo()
@@ -41,14 +41,14 @@ def test_a_process_is_held_to_a_cpu_and_let_go_again() -> None:
 )
 def test_cpus_that_are_not_there_are_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="--devperf-affinity"):
-        hold_to_cpus(spec)
+        pin_to_cpus(spec)
 
 
-def test_big_and_little_are_told_by_their_highest_clock(tmp_path: Path) -> None:
+def test_big_and_little_are_distinguished_by_their_highest_clock(tmp_path: Path) -> None:
     assert read_clusters(policies(tmp_path, _0_1=1_800_000, _2_3=3_200_000)) == {"big": (2, 3), "little": (0, 1)}
 
 
-def test_favoured_cores_of_one_kind_are_no_kind_of_their_own(tmp_path: Path) -> None:
+def test_favoured_cores_are_not_a_separate_kind(tmp_path: Path) -> None:
     assert read_clusters(policies(tmp_path, _0_1=5_000_000, _2_3=5_400_000)) == {}
 
 

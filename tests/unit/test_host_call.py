@@ -226,7 +226,7 @@ def test_only_the_awaited_call_is_timed(target, clock):
         assert runner.result() == 40
 
 
-def test_every_process_start_has_one_loop_of_its_own(target):
+def test_every_process_start_has_a_separate_loop(target):
     loops = []
 
     async def work():
@@ -253,7 +253,10 @@ def test_tasks_and_threads_that_a_workload_leaves_are_wound_down(target):
 
 
 def test_what_is_no_stream_is_refused(target):
-    with pytest.raises(CaseError, match="int, which is no stream"), target.start(Call(function=int, shape="stream"), 0):
+    with (
+        pytest.raises(CaseError, match="int, which is not a stream"),
+        target.start(Call(function=int, shape="stream"), 0),
+    ):
         pass
 
 
@@ -327,7 +330,7 @@ def test_a_stream_of_one_item_has_no_time_per_item(target, clock):
 def test_a_stream_without_items_is_an_error_of_the_case(target):
     with (
         target.start(Call(function=lambda: iter(()), shape="stream"), 0) as runner,
-        pytest.raises(CaseError, match="gave no item"),
+        pytest.raises(CaseError, match="yielded no item"),
     ):
         runner.run(1, 1)
 
@@ -345,7 +348,7 @@ def test_an_asynchronous_stream_is_timed_alike(target, clock):
         assert runner.result() == [100, 10, 20]
 
 
-def test_the_witness_tells_cpu_time_wall_time_and_waiting():
+def test_the_round_context_has_cpu_time_wall_time_and_waiting():
     clock = SystemClock()
     target = HostTarget(device=Device(kind="host"), clock=clock, look=lambda: Context(at_ns=0))
 
@@ -362,7 +365,7 @@ def test_the_witness_tells_cpu_time_wall_time_and_waiting():
     assert not round_context.slept
 
 
-def test_a_runner_tells_its_step_and_hands_its_result_over(target):
+def test_a_runner_knows_its_step_and_returns_its_result(target):
     with target.start(Call(function=int), 0) as runner:
         assert isinstance(runner, Ticking)
         assert isinstance(runner, Answering)

@@ -37,7 +37,7 @@ def takes(size):
 
 
 @pytest.mark.parametrize("size", [20, 150])
-def test_the_memory_of_a_child_is_counted_or_said_to_be_missed(size):
+def test_the_memory_of_a_child_is_counted_or_reported_as_missed(size):
     """What a child takes just before its end can be missed on a busy machine, if a larger one ran before."""
     subprocess.run(takes(200), check=True)
     memory = memory_of(lambda: subprocess.run(takes(size), check=True))
@@ -101,7 +101,7 @@ def test_children_that_were_there_before_do_not_count():
     assert (watched.peak_bytes, watched.unseen) == (0, False)
 
 
-def test_a_child_that_nobody_saw_is_said_to_be_uncounted(monkeypatch):
+def test_an_unseen_child_is_reported_as_uncounted(monkeypatch):
     monkeypatch.setattr(ChildrenMemory, "_start", lambda _: None)
     ours = bytearray(b"x") * (64 * MIB)  # more than the child: what the kernel counted of it says nothing
     watched = ChildrenMemory(os.getpid())
@@ -122,7 +122,7 @@ def test_a_watcher_that_is_killed_costs_nothing_but_what_it_saw(monkeypatch):
 
 
 @pytest.mark.parametrize(("answer", "unseen"), [("2048 1 0", False), ("2048 1 1", True), ("0 0 0", True)])
-def test_a_child_that_was_not_looked_at_just_before_its_end_is_said_to_be_uncounted(monkeypatch, answer, unseen):
+def test_a_child_that_was_not_read_just_before_its_end_is_reported_as_uncounted(monkeypatch, answer, unseen):
     ours = bytearray(b"x") * (64 * MIB)  # more than the child: what the kernel counted of it says nothing
     watched = ChildrenMemory(os.getpid())
     monkeypatch.setattr(children, "WATCHER", ("sh", "-c", f"echo ready; read line; echo {answer}"))

@@ -28,7 +28,7 @@ def python(source: str, *arguments: str, **fields: object) -> Command:
     return Command(argv=(sys.executable, "-c", textwrap.dedent(source), *arguments), **fields)
 
 
-def test_one_run_is_one_start_that_is_told_how_much_to_do():
+def test_one_run_is_one_start_that_receives_its_amount_of_work():
     command = python(
         """
         import json, os, sys
@@ -97,7 +97,7 @@ def test_results_in_a_file_are_read_from_there_and_never_from_an_earlier_run():
 
     with TARGET.start(command, 0) as runner:
         assert list(runner.run(1, 1)) == [5, 6]
-        with pytest.raises(CaseError, match=r"wrote no file where {output} was given: it ended with: a report"):
+        with pytest.raises(CaseError, match=r"wrote no file at {output}: it ended with: a report"):
             runner.run(2, 1)
 
 
@@ -172,7 +172,7 @@ def test_a_relative_program_is_found_from_the_folder_it_runs_in(tmp_path):
         (python("import time; time.sleep(60)", timeout_s=0.2), "longer than 0.2 s"),
     ],
 )
-def test_what_goes_wrong_is_told_with_the_last_it_printed(command, words):
+def test_failures_are_reported_with_the_last_output(command, words):
     with TARGET.start(command, 0) as runner, pytest.raises(CaseError, match=words):
         runner.run(1, 1)
 
@@ -185,15 +185,15 @@ def test_what_goes_wrong_is_told_with_the_last_it_printed(command, words):
         (python("", read="bogus"), "unknown reader 'bogus'.*json-lines"),
         (python("", push=("/no/such/file",)), "no file /no/such/file"),
         (python("", cwd="/no/such/folder"), "no folder /no/such/folder"),
-        (Command(argv=()), "no program"),
+        (Command(argv=()), "needs a program"),
     ],
 )
-def test_what_is_missing_is_told_before_anything_runs(command, words):
+def test_missing_files_are_reported_before_anything_runs(command, words):
     with pytest.raises(CaseError, match=words), TARGET.start(command, 0):
         pass
 
 
-def test_a_file_that_may_not_be_executed_is_told(tmp_path):
+def test_a_file_that_is_not_executable_is_reported(tmp_path):
     (tmp_path / "tool").write_text("#!/bin/sh\n")
 
     with pytest.raises(CaseError, match="chmod"), TARGET.start(Command(argv=(str(tmp_path / "tool"),)), 0):

@@ -108,7 +108,7 @@ def test_what_a_program_leaves_running_is_named_and_ended(tmp_path, monkeypatch,
 
 
 @posix
-def test_a_program_that_leaves_nothing_says_nothing():
+def test_a_program_that_leaves_nothing_has_no_caution():
     with TARGET.start(Command(argv=("echo", "5")), 0) as runner:
         runner.run(1, 1)
         assert runner.round_context().left is None
@@ -187,7 +187,7 @@ def test_a_watched_program_that_fails_fails_as_itself(ends, words):
 
 
 @needs_linux
-def test_a_peak_is_read_where_no_watching_program_can_be_started(monkeypatch):
+def test_a_peak_is_read_if_no_watching_program_can_be_started(monkeypatch):
     monkeypatch.delattr(os, "posix_spawn")
     command = python(f"import time; x = bytearray(b'x') * {50 * MIB}; time.sleep(0.2)", read=WHOLE_TIME)
 

@@ -27,7 +27,7 @@ def test_this_machine_is_a_host_with_cores_and_memory() -> None:
     assert device.abi
 
 
-def test_a_unit_is_told_apart_only_when_asked_for() -> None:
+def test_a_unit_is_distinguished_only_on_request() -> None:
     assert read_device().unit is None
     unit = read_device("unit").unit
     assert unit is None or len(unit) == 16

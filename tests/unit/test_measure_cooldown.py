@@ -70,7 +70,7 @@ def test_a_cooldown_is_a_word_a_number_or_a_temperature(text, expected) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1", "nan", "inf", "temp=", "temp=warm", "heat=3"])
-def test_anything_else_is_refused_with_what_may_be_said(text) -> None:
+def test_anything_else_is_refused_with_the_valid_values(text) -> None:
     with pytest.raises(UsageError, match="use auto, off"):
         parse_cooldown(text)
 
@@ -122,7 +122,7 @@ def test_the_third_distinct_read_is_the_first_that_can_settle() -> None:
     ]  # fmt: skip
 
 
-def test_a_phone_that_goes_on_cooling_is_measured_at_the_ceiling_and_says_so() -> None:
+def test_a_phone_that_goes_on_cooling_is_measured_at_the_ceiling_with_a_caution() -> None:
     last = wait(lambda at_s: 60 - at_s / 20, ceiling_s=300.0)[-1]
     assert (last.done, last.timed_out, last.waited_s) == (True, True, 300.0)
 
@@ -188,12 +188,12 @@ def test_a_fall_of_more_than_two_tenths_in_a_minute_is_no_plateau(fall_c_per_min
     assert last.timed_out == (not settles)
 
 
-def test_a_look_tells_whether_the_device_throttles() -> None:
+def test_a_look_shows_whether_the_device_throttles() -> None:
     assert [step.throttled for step in wait(falling, kind="host", throttled=lambda at_s: at_s < 3)] == [True, False]
 
 
 @pytest.mark.parametrize("text", ["heat=3", "3=temp", "temp=3=4"])
-def test_the_message_names_what_was_said(text) -> None:
+def test_the_message_quotes_the_input(text) -> None:
     with pytest.raises(UsageError, match=f"--devperf-cooldown: '{text}' is not a cooldown"):
         parse_cooldown(text)
 

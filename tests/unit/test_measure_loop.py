@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import CaseError
-from pytest_devperf.measure.loop import Around, enough, run_start, tidy
+from pytest_devperf.measure.loop import RoundHooks, enough, run_start, tidy
 from pytest_devperf.measure.round import Earlier, Round, StartPlan, StartResult
 from pytest_devperf.measure.warmup import seen_step
 from pytest_devperf.sensor.context import Context
@@ -128,21 +128,21 @@ def test_the_anchor_is_the_median_of_three_before_and_three_after_a_discarded_on
 
 def test_without_an_anchor_none_is_recorded() -> None:
     device = Device(steady(1_000_000), anchors=[10] * 7)
-    start_result = run_start(device, replace(SHARE, rounds=1), PLAN, Tape(), Around(use_anchor=False))
+    start_result = run_start(device, replace(SHARE, rounds=1), PLAN, Tape(), RoundHooks(use_anchor=False))
     assert start_result.rounds[0].anchor_ns is None
     assert "anchor" not in device.calls
 
 
 def test_it_rests_between_rounds_and_not_before_the_first() -> None:
     clock = Tape()
-    run_start(Device(steady(1_000_000)), SHARE, PLAN, clock, Around(rest_s=0.5))
+    run_start(Device(steady(1_000_000)), SHARE, PLAN, clock, RoundHooks(rest_s=0.5))
     assert clock.slept == [0.5, 0.5, 0.5]
 
 
-def test_each_round_is_told_as_it_is_kept() -> None:
-    told = []
-    start_result = run_start(Device(steady(1_000_000)), SHARE, PLAN, Tape(), Around(on_round=told.append))
-    assert tuple(told) == start_result.rounds
+def test_each_round_is_reported_when_it_is_kept() -> None:
+    shown = []
+    start_result = run_start(Device(steady(1_000_000)), SHARE, PLAN, Tape(), RoundHooks(on_round=shown.append))
+    assert tuple(shown) == start_result.rounds
 
 
 def test_sensors_are_read_after_each_round_and_what_its_runner_knows_stands() -> None:
@@ -150,9 +150,11 @@ def test_sensors_are_read_after_each_round_and_what_its_runner_knows_stands() ->
         Context(at_ns=0, temp_c=40.0 + at, max_khz={"policy0": 1_000_000, "policy4": 2_000_000 - at}) for at in range(9)
     )
 
-    plain = run_start(Device(steady(1_000_000)), SHARE, PLAN, Tape(), Around(look=lambda: next(looks)))
+    plain = run_start(Device(steady(1_000_000)), SHARE, PLAN, Tape(), RoundHooks(look=lambda: next(looks)))
     known = RoundContext(temp_c=50.0, clock_khz=3)
-    watched = run_start(Watched(steady(1e6), seen=known), SHARE, PLAN, Tape(), Around(look=lambda: Context(at_ns=0)))
+    watched = run_start(
+        Watched(steady(1e6), seen=known), SHARE, PLAN, Tape(), RoundHooks(look=lambda: Context(at_ns=0))
+    )
 
     assert [taken.temp_c for taken in plain.rounds] == [40.0, 41.0, 42.0, 43.0]
     assert [taken.clock_khz for taken in plain.rounds] == [2_000_000, 1_999_999, 1_999_998, 1_999_997]
@@ -224,7 +226,7 @@ def test_a_start_that_measures_nothing_hands_on_what_was_planned() -> None:
         )
 
 
-def test_convergence_of_earlier_rounds_makes_a_start_needless_only_where_it_may_end_the_metric() -> None:
+def test_convergence_of_earlier_rounds_makes_a_start_needless_only_if_it_may_end_the_metric() -> None:
     start_plan = replace(SHARE, process=1, earlier=Earlier(medians_ns=(1e6,) * 5, lowest_ns=1e6))
     assert run_start(Device(steady(1e6)), replace(start_plan, converge=True), PLAN, Tape()).stop == "converged"
     start_result = run_start(Device(steady(1e6)), start_plan, PLAN, Tape())
@@ -356,7 +358,7 @@ class Quantised(Device):
 @pytest.mark.parametrize(
     ("call_ns", "loops"), [(300_000.0, 500), (1_700_000.0, 100), (40.0, 5 * 10**6), (200_000_000.0, 1)]
 )
-def test_a_step_that_the_samples_show_makes_batches_as_one_that_is_told(call_ns: float, loops: int) -> None:
+def test_an_observed_step_makes_batches_like_a_reported_one(call_ns: float, loops: int) -> None:
     start_result = run_start(
         Quantised(steady(call_ns)), replace(SHARE, inner_loops=None, rounds=1), replace(PLAN, max_time=1e9), Tape()
     )
@@ -376,7 +378,7 @@ def test_a_seen_step_divides_every_duration_and_is_a_multiple_of_the_real_one(co
     assert seen is None or (seen % step == 0 and all((count * step) % seen == 0 for count in counts))
 
 
-def test_a_clock_that_never_moves_fails_its_case_and_says_so() -> None:
+def test_a_clock_that_never_moves_fails_its_case_and_reports_it() -> None:
     with pytest.raises(CaseError, match=r"the clock did not advance in 30,000,000 calls: check the clock"):
         run_start(Device(steady(0.0)), replace(SHARE, inner_loops=None), PLAN, Tape())
 
@@ -397,7 +399,7 @@ def test_a_step_that_is_not_known_is_no_step(tick_ns: float | None) -> None:
     assert run_start(device, replace(SHARE, inner_loops=None), PLAN, Tape()).inner_loops == 1
 
 
-def test_a_tool_that_warms_itself_is_told_and_not_calibrated() -> None:
+def test_a_tool_that_warms_itself_is_not_calibrated() -> None:
     tool = Tool(steady(1e6))
     start_result = run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape())
     assert (tool.warmed, start_result.inner_loops) == ([3], 1)
@@ -412,7 +414,7 @@ def test_a_slow_tool_keeps_its_iterations_and_gets_fewer_rounds() -> None:
 def test_the_wall_time_of_a_tool_and_the_rest_count_for_its_budget() -> None:
     tool = WatchedTool(steady(1e6), seen=RoundContext(wall_ns=8_000_000_000))
     assert run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape()).total_rounds == 7
-    assert run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape(), Around(rest_s=2.0)).total_rounds == 6
+    assert run_start(tool, replace(SHARE, inner_loops=None), PLAN, Tape(), RoundHooks(rest_s=2.0)).total_rounds == 6
 
 
 def test_a_tool_that_is_too_slow_gets_its_fewest_rounds() -> None:
@@ -430,7 +432,7 @@ def test_later_starts_of_a_tool_keep_to_what_the_first_decided() -> None:
 
 
 def test_rests_are_part_of_the_budget() -> None:
-    assert run_start(Device(steady(0.1e9)), SHARE, PLAN, Tape(), Around(rest_s=4.0)).iterations < 10
+    assert run_start(Device(steady(0.1e9)), SHARE, PLAN, Tape(), RoundHooks(rest_s=4.0)).iterations < 10
 
 
 def test_a_slow_workload_gets_fewer_iterations_first() -> None:
@@ -445,7 +447,7 @@ def test_a_slower_one_gets_fewer_rounds_then() -> None:
     assert len(start_result.rounds) == 2
 
 
-def test_one_that_cannot_do_even_that_says_what_it_needs() -> None:
+def test_a_case_that_cannot_fit_shows_the_budget_it_needs() -> None:
     device = Device(steady(4e9))
     start_result = run_start(device, SHARE, PLAN, Tape())
     assert (start_result.stop, start_result.rounds, start_result.needs_s) == ("too-slow", (), 96.0)
@@ -506,7 +508,7 @@ def test_a_worthless_round_is_taken_again_at_most_twice() -> None:
         return taken.samples_ns[0] > 1e6
 
     start_result = run_start(
-        Device(series(2e6, 1e6, 3e6, 3e6, 3e6)), replace(SHARE, rounds=2), PLAN, Tape(), Around(redo=hot)
+        Device(series(2e6, 1e6, 3e6, 3e6, 3e6)), replace(SHARE, rounds=2), PLAN, Tape(), RoundHooks(redo=hot)
     )
     assert [taken.samples_ns[0] for taken in start_result.rounds] == [1e6, 3e6]
     assert asked == [2e6, 1e6, 3e6, 3e6]

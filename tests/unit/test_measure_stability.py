@@ -40,9 +40,9 @@ def test_as_many_rounds_in_a_row_as_patience_asks_for_are_on_target(patience) ->
     ("spread", "word"),
     [(0.03, "STABLE"), (0.031, "NOISY"), (0.06, "NOISY"), (0.061, "UNTRUSTWORTHY"), (None, "UNTRUSTWORTHY")],
 )
-def test_the_grade_says_how_far_from_the_target_rounds_are(spread, word) -> None:
+def test_the_grade_shows_how_far_from_the_target_rounds_are(spread, word) -> None:
     assert grade(spread, 0.03) == word
 
 
-def test_every_grade_but_the_best_says_what_to_do() -> None:
+def test_every_grade_but_the_best_shows_advice() -> None:
     assert {word for word, advice in ADVICE.items() if advice} == {"NOISY", "UNTRUSTWORTHY"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.measure.loop import Around
+from pytest_devperf.measure.loop import RoundHooks
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.measure.turns import Sides, run_turns
 from pytest_devperf.targets.protocol import RoundContext
@@ -77,7 +77,9 @@ def take(kind=Steady, *, old_ns=1e6, new_ns=2e6, start_plan=SHARE, from_ns=0, **
     clock, diary = StillClock(), []
     clock.ns = from_ns
     sides = Sides(old=kind("A", old_ns, clock, diary), new=kind("B", new_ns, clock, diary))
-    old, new = run_turns(sides, start_plan, Plan(), clock, order=ORDERS[start_plan.process % 2], around=Around(**how))
+    old, new = run_turns(
+        sides, start_plan, Plan(), clock, order=ORDERS[start_plan.process % 2], hooks=RoundHooks(**how)
+    )
     return old, new, diary, clock
 
 
@@ -132,7 +134,7 @@ def test_given_iterations_and_those_of_tools_are_not_fitted() -> None:
     assert fixed.iterations == tool.iterations == 10
 
 
-def test_what_each_side_gave_is_told_with_its_clock() -> None:
+def test_the_result_of_each_side_has_its_clock() -> None:
     old, new, _, _ = take(start_plan=replace(SHARE, inner_loops=3))
     assert (old.tick_ns, new.tick_ns) == (50.0, 50.0)
     assert (old.stop, old.inner_loops, old.iterations, old.total_rounds) == ("done", 3, 10, 24)
@@ -140,16 +142,16 @@ def test_what_each_side_gave_is_told_with_its_clock() -> None:
     assert blind.tick_ns is None
 
 
-def test_every_round_is_told_and_a_worthless_one_is_taken_again() -> None:
-    told, asked = [], []
+def test_every_round_is_reported_and_an_unusable_one_is_taken_again() -> None:
+    shown, asked = [], []
 
     def worthless(taken) -> bool:
         asked.append(taken)
         return len(asked) == 1
 
-    old, new, _, _ = take(on_round=told.append, redo=worthless)
+    old, new, _, _ = take(on_round=shown.append, redo=worthless)
     assert len(asked) == 9
-    assert sorted(map(id, told)) == sorted(map(id, (*old.rounds, *new.rounds)))
+    assert sorted(map(id, shown)) == sorted(map(id, (*old.rounds, *new.rounds)))
 
 
 def test_a_start_that_is_asked_for_fewer_rounds_skips_turns_and_goes_on() -> None:

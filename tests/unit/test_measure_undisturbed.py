@@ -90,7 +90,7 @@ def test_the_running_time_is_known_of_a_single_thread_whose_waits_are_known(fiel
     assert ran_of(taken(**fields)) == ran_ns
 
 
-def test_the_centre_of_a_round_is_what_the_record_will_say() -> None:
+def test_the_centre_of_a_round_is_that_of_the_record() -> None:
     waited = taken(wall_ns=33 * 1_016, waited_ns=33 * 116)
     assert centre_ns(waited, 1) == 900.0
     assert centre_ns(taken(), 1) == 1_008.0

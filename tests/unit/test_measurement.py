@@ -61,7 +61,7 @@ def test_the_tick_is_that_of_one_call_or_the_smallest_step_between_samples() -> 
     assert time_measurement(LATENCY, [start_result(0, 1e6, tick_ns=900.0)]).tick_ns == 900.0
 
 
-def test_what_ended_the_rounds_is_told_from_any_start() -> None:
+def test_the_reason_for_the_end_is_taken_from_any_start() -> None:
     early = time_measurement(LATENCY, [start_result(0, 1e6), start_result(1, stop="early-pass")])
     assert early.stop == "early-pass"
     slow = time_measurement(LATENCY, [start_result(0, stop="too-slow", needs_s=96.0)])
@@ -74,7 +74,7 @@ def test_what_is_not_known_of_any_round_is_left_out() -> None:
     assert (found.cpu_ns, found.anchor_ns, found.temp_c, found.clock_khz) == ((), (), (), ())
 
 
-def test_a_further_series_of_the_same_runs_is_a_metric_of_its_own() -> None:
+def test_a_further_series_of_the_same_runs_is_a_separate_metric() -> None:
     taken = Round(process=1, samples_ns=(3.0, 4.0), also={"first_item": (1.0, 2.0)})
     found = time_measurement(
         time_metric("first_item"), series([replace(start_result(0), rounds=(taken,))], "first_item")
@@ -96,7 +96,7 @@ def test_memory_keeps_its_unit_and_what_it_stands_above() -> None:
     assert found.iqr == pytest.approx(0.1)
 
 
-def test_several_recorded_values_of_a_start_come_to_their_median_and_range() -> None:
+def test_several_recorded_values_of_a_start_give_their_median_and_range() -> None:
     metric = Metric(name="boxes", unit="boxes", kind="recorded")
     found = scalar_measurement(metric, [[10.0, 12.0, 20.0], [12.0, 12.0, 22.0], [11.0, 12.0, 21.0]], [0, 1, 2])
     assert (found.robust, found.iqr) == (12.0, 10.0)
@@ -162,6 +162,6 @@ def test_stability_speaks_of_the_round_medians() -> None:
     assert (found.quality, found.converged) == ("STABLE", True)
 
 
-def test_nothing_is_said_of_the_stability_of_no_rounds() -> None:
+def test_no_rounds_have_no_stability() -> None:
     assert stable_of(time_measurement(LATENCY, [start_result(0)]), Plan()) is None
     assert stable_of(scalars([1.0, 2.0, 3.0]), Plan()) is None

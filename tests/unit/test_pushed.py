@@ -92,7 +92,7 @@ def test_the_program_is_a_pushed_one_by_its_plain_name(folder: Path, argv: tuple
     assert pushed_name(pushing(folder, "tool", argv=argv)) == name
 
 
-def test_an_argument_that_names_a_file_of_this_machine_is_told(folder: Path):
+def test_an_argument_that_names_a_file_of_this_machine_is_reported(folder: Path):
     path = folder / "sub/data.txt"
 
     assert "push it and name it data.txt" in name_unpushed(pushing(folder, argv=("tool", f"--graph={path}")))

@@ -249,7 +249,7 @@ def test_a_change_of_level_is_named_with_its_commit():
     assert past_of(page)["levels"][0][:2] == [0, 2]
 
 
-def test_runs_of_another_workload_are_shown_and_said_to_be_so():
+def test_runs_of_another_workload_are_shown_and_marked():
     made = made_report(usual_names(1), runs=4)
     first, *others = made.histories[PHONE.fingerprint]
     (case,) = first.cases
@@ -261,7 +261,7 @@ def test_runs_of_another_workload_are_shown_and_said_to_be_so():
     assert past_of(page)["other"] == [0]
 
 
-def test_without_the_package_that_finds_changes_of_level_a_sentence_says_so(monkeypatch):
+def test_without_the_package_that_finds_changes_of_level_a_sentence_names_it(monkeypatch):
     def missing(*_, **__):
         raise UsageError("finding changes in a history needs the package ruptures", "install it")
 
@@ -287,7 +287,7 @@ def _elsewhere(baseline):
     return dataclasses.replace(baseline, same_device=False)
 
 
-def test_two_runs_are_told_apart_by_their_device():
+def test_two_runs_are_distinguished_by_their_device():
     run = Run(taken_at="t", devperf_version="0", device=PHONE, cases=(made_record("c", 1.0, 1),))
     other = replace(run, device=replace(PHONE, model="Phone 2", fingerprint="f" * 12))
 
@@ -297,7 +297,7 @@ def test_two_runs_are_told_apart_by_their_device():
     assert "on Example Phone 2" in page
 
 
-def test_what_is_told_of_a_case_is_written_in_words():
+def test_the_notes_on_a_case_are_written_in_words():
     comparison = Comparison(
         verdict="incomparable",
         reason="the workload differs",
@@ -326,7 +326,7 @@ def test_a_sweep_is_ranked_in_both_formats():
         assert ranking.index("one") < ranking.index("two")
 
 
-def test_what_was_saved_says_what_it_is_worth():
+def test_a_saved_run_shows_its_quality():
     saved = Saved(label="main", path="runs/1.json", refusals=("throttled",))
 
     assert "saved, but will refuse comparison: throttled, in runs/1.json" in render(Report(saved=(saved,)))
@@ -345,7 +345,7 @@ def test_no_axis_of_times_begins_below_zero():
     assert charts.numbers["spread"]["low"] >= 0
 
 
-def test_in_turns_the_old_side_stands_where_a_saved_baseline_would():
+def test_in_turns_the_old_side_replaces_a_saved_baseline():
     metric = made_record("c", 1.3, 1).metrics[0]
     old = Confirmation(process=metric.process, samples_ns=tuple((1e6,) * 5 for _ in metric.process))
     saved = made_record("c", 9.0, 2).metrics[0]

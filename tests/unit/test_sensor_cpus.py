@@ -104,7 +104,7 @@ def test_without_a_topology_the_layout_is_not_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", ["", "Cpus_allowed_list:\n", "Cpus_allowed_list:\tall\n"])
-def test_a_system_that_does_not_say_which_cpus_are_allowed_is_not_known(tmp_path: Path, status: str) -> None:
+def test_unknown_allowed_cpus_are_not_known(tmp_path: Path, status: str) -> None:
     assert read(tmp_path, {"proc/self/status": status}) is None
 
 

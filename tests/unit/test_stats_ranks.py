@@ -99,6 +99,6 @@ def test_a_tie_never_helps() -> None:
     assert stats.signed_rank_p([2.0, -2.0, 3.0]) >= stats.signed_rank_p([2.1, -2.0, 3.0])
 
 
-def test_differences_of_zero_say_nothing() -> None:
+def test_differences_of_zero_prove_nothing() -> None:
     assert stats.signed_rank_p([0.0, 0.0]) == 1.0
     assert stats.signed_rank_p([0.0, 1.0, 2.0]) == stats.signed_rank_p([1.0, 2.0])

@@ -1,6 +1,6 @@
 """A target: a board in a rack, reached over ssh, `--devperf-target=board:HOST`.
 
-Programs run on the board and time themselves there, so the network has no part in what is measured.
+Programs run on the board and time themselves there, so the network does not affect the measurement.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ echo; cat /etc/machine-id
 SENSORS = "cat /sys/class/thermal/thermal_zone0/temp || echo; awk '/^MemAvailable/ { print $2 }' /proc/meminfo"
 
 NO_CONNECTION = 255
-"""What ssh ends with if it reaches nobody."""
+"""Exit code of ssh without a connection."""
 
 
 def make_board(spec: str) -> Board | None:
-    """Open the board that `board:HOST` means; another spec is somebody else's.
+    """Open the board of `board:HOST`; other specs belong to other plugins.
 
-    `board:local` is this computer: a way to try a plugin without a board.
+    `board:local` is this computer, to try a plugin without a board.
     """
     kind, _, host = spec.partition(":")
     if kind != "board":
@@ -68,10 +68,10 @@ class Board:
         )
 
     def shell(self, script: str, *, data: bytes = b"", timeout_s: float = 60.0) -> str:
-        """Run a script on the board and return what it printed; sensors of plugins use it too (`ShellOffering`).
+        """Run a script on the board and return its output; sensors of plugins use it too (`ShellOffering`).
 
         Raises:
-            TargetError: The board is not there.
+            TargetError: The board cannot be reached.
             CaseError: The script failed or took too long.
         """
         try:
@@ -84,13 +84,13 @@ class Board:
             raise CaseError(f"board {self._host} took more than {timeout_s:g} s: {script}") from None
         errors = done.stderr.decode(errors="replace").strip()
         if done.returncode == NO_CONNECTION:
-            raise TargetError(f"board {self._host} is not there: {errors}", f"try ssh {self._host} true")
+            raise TargetError(f"board {self._host} cannot be reached: {errors}", f"try ssh {self._host} true")
         if done.returncode:
             raise CaseError(f"exit code {done.returncode} on board {self._host}: {errors or script}")
         return done.stdout.decode(errors="replace")
 
     def look(self) -> Context:
-        """Read temperature and free memory; what the board does not show stays unknown."""
+        """Read temperature and free memory; values that the board does not show stay unknown."""
         millidegrees, free_kb = [*self.shell(SENSORS).split("\n"), ""][:2]
         return Context(
             at_ns=time.perf_counter_ns(),
@@ -100,11 +100,11 @@ class Board:
 
     @contextmanager
     def start(self, workload: Workload, process: int) -> Generator[Runner, None, None]:
-        """Put the files of a command into a folder of its own, hand out its runner, remove the folder."""
+        """Copy the files of a command to a new folder, yield its runner, remove the folder."""
         if not isinstance(workload, Command):
             raise Unsupported(f"a board runs no {type(workload).__name__.lower()}", "use devperf.command")
         if workload.is_timed:
-            raise Unsupported("a board times no programs", "have it print its times, and name their reader with read=")
+            raise Unsupported("a board times no programs", "let it print its times, and name their reader with read=")
         folder = self.shell("mktemp -d").strip()
         try:
             for source in map(Path, workload.push):
@@ -116,7 +116,7 @@ class Board:
 
 
 class BoardRunner:
-    """A program that is started once per round, and says itself how long each iteration took."""
+    """A program that is started once per round, and prints the time of each iteration."""
 
     load_ns: int | None = None
     loops = False
@@ -131,14 +131,14 @@ class BoardRunner:
         self._latest = RoundContext()
 
     def warm_up(self, iterations: int) -> None:
-        """Remember how many unrecorded iterations the program does first (`SelfWarming`)."""
+        """Set the number of unrecorded iterations that the program makes first (`SelfWarming`)."""
         self._warmup = iterations
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
-        """Start the program, and read the ns of each iteration from what it printed."""
+        """Start the program, and read the ns of each iteration from its output."""
         command = self._command
-        told = {"ITERATIONS": iterations, "WARMUP": self._warmup, "PROCESS": self._process}
-        variables = {**command.environment, **{f"DEVPERF_{name}": str(number) for name, number in told.items()}}
+        amounts = {"ITERATIONS": iterations, "WARMUP": self._warmup, "PROCESS": self._process}
+        variables = {**command.environment, **{f"DEVPERF_{name}": str(number) for name, number in amounts.items()}}
         program = ["env", *(f"{name}={value}" for name, value in variables.items()), *self._fill(iterations)]
         script = f"cd {shlex.quote(posixpath.join(self._folder, command.cwd or ''))} && exec {shlex.join(program)}"
         printed = self._board.shell(script, timeout_s=command.timeout_s)
@@ -148,7 +148,7 @@ class BoardRunner:
         return output.samples_ns
 
     def _fill(self, iterations: int) -> Sequence[str]:
-        """Fill in how much to do; a pushed program is started from the folder that it was pushed to."""
+        """Fill in the numbers of iterations; a pushed program is started from its folder."""
         first, *arguments = self._command.argv
         pushed = {Path(source).name for source in self._command.push}
         program = f"{self._folder}/{Path(first).name}" if Path(first).name in pushed else first
@@ -158,13 +158,13 @@ class BoardRunner:
         return [program, *arguments]
 
     def anchor(self) -> int | None:
-        """Time no fixed kernel: a board that has none is compared without it."""
+        """Return None: the board has no fixed kernel, so it is compared without an anchor."""
         return None
 
     def memory(self, iterations: int) -> Memory | None:
-        """Take no sizes."""
+        """Return None: the board does not measure memory."""
         return None
 
     def round_context(self) -> RoundContext:
-        """Hand over what else the latest output said (`ContextReporting`)."""
+        """Return the other values of the latest output (`ContextReporting`)."""
         return self._latest

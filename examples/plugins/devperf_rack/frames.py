@@ -1,4 +1,4 @@
-"""A reader: the log of a renderer becomes samples and a value.
+"""A reader that converts the log of a renderer to samples and a value.
 
 A test passes it to the fixture: `devperf.command(["./render", "--frames={iterations}"], read=parse_frames)`.
 """
@@ -16,7 +16,7 @@ NS_PER_MS = 1e6
 
 
 def parse_frames(text: str) -> Output:
-    r"""Read the time of each frame, and how many were dropped.
+    r"""Parse the time of each frame, and the number of dropped frames.
 
     Without a single frame the case fails, and pytest-devperf shows the last lines of the text.
 

@@ -13,20 +13,20 @@ from pytest_devperf import Sensor, Store, Target
 
 
 def pytest_devperf_make_target(spec: str) -> Target | None:
-    """Answer `--devperf-target=board:HOST`."""
+    """Return the target of `--devperf-target=board:HOST`."""
     return make_board(spec)
 
 
 def pytest_devperf_make_store(spec: str) -> Store | None:
-    """Answer `--devperf-store=sqlite:FILE`."""
+    """Return the store of `--devperf-store=sqlite:FILE`."""
     return make_store(spec)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the ini key of the sensor."""
-    parser.addini("thermometers", "files that hold a temperature in °C, as NAME=PATH", type="linelist", default=[])
+    parser.addini("thermometers", "files that contain a temperature in °C, as NAME=PATH", type="linelist", default=[])
 
 
 def pytest_devperf_sensors(config: pytest.Config, target: Target) -> Mapping[str, Sensor]:
-    """Add the thermometers of the ini file to every device but a simulated one."""
+    """Add the thermometers of the ini file to every device except a simulated one."""
     return {} if target.device.kind == "sim" else find_thermometers(config.getini("thermometers"))

@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS runs (
 
 
 def make_store(spec: str) -> SqliteStore | None:
-    """Open the store that `sqlite:FILE` means; another spec is somebody else's."""
+    """Open the store of `sqlite:FILE`; other specs belong to other plugins."""
     kind, _, path = spec.partition(":")
     return SqliteStore(path) if kind == "sqlite" else None
 
@@ -29,17 +29,17 @@ class SqliteStore:
         self._path = path
 
     def __str__(self) -> str:
-        """Name the store as messages do."""
+        """Return the name of the store for messages."""
         return f"sqlite:{self._path}"
 
     def check_writable(self) -> None:
-        """Find out before anything is measured whether a run could be kept."""
+        """Check, before anything is measured, that a run can be saved."""
         with self._open() as database:
             database.execute("BEGIN IMMEDIATE")
             database.rollback()
 
     def save(self, run: Run) -> str:
-        """Keep a run, whole or not at all: a row is written in one transaction."""
+        """Save a run completely or not at all: its row is written in one transaction."""
         row = (run.device.fingerprint, run.label, run.generation, encode(Document(runs=(run,))))
         with self._open() as database, database:
             database.execute("INSERT INTO runs (fingerprint, label, generation, document) VALUES (?, ?, ?, ?)", row)
@@ -57,7 +57,7 @@ class SqliteStore:
         return [run for number, _, document in rows for run in decode(document, f"{self}, run {number}").runs]
 
     def label_summaries(self) -> Sequence[LabelSummary]:
-        """List the labels of each device; `decode` validates what was written, by whomever."""
+        """List the labels of each device; `decode` validates the documents."""
         with self._open() as database:
             rows = database.execute("SELECT number, document FROM runs ORDER BY fingerprint, label, number").fetchall()
         every = [run for number, document in rows for run in decode(document, f"{self}, run {number}").runs]

@@ -1,4 +1,4 @@
-"""One case of the page: a line that says what became of it, and what unfolds below."""
+"""One case of the page: a line with its outcome, and the details that unfold below."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_devperf.compare.words import sentence
-from pytest_devperf.metric import TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.caution import CAUTIONS
 from pytest_devperf.record.record import Change, Measurement, Record, Run
 from pytest_devperf.report.detail import caution_words
@@ -125,7 +125,7 @@ _GAUGE_WIDTH, _GAUGE_HEIGHT = 96, 14
 
 
 def _gauge(change: Change | None) -> Content:
-    """Draw a change on a line beside the threshold; the numbers beside it say the same."""
+    """Draw a change on a line beside the threshold; the numbers beside it show the same."""
     if change is None or change.delta_pct is None or change.threshold is None or not change.baseline:
         return None
     threshold = 100 * change.threshold / abs(change.baseline)
@@ -151,7 +151,7 @@ def _details(case: Case, at: int, numbers: dict[str, Any]) -> Iterator[Content]:
     assert record is not None
     yield _reasons(case)
     yield _cautions(record)
-    for place, metric in enumerate(each for each in record.metrics if each.name not in TOLD_ONLY):
+    for place, metric in enumerate(each for each in record.metrics if each.name not in INFORMATIONAL):
         change = _change_of(record, metric.name)
         befores = [found for side in case.before if (found := _metric_of(side.record, metric.name)) is not None]
         yield metric_figures(f"chart-{at}-{place}", metric, change, befores, numbers)

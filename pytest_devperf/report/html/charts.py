@@ -18,7 +18,7 @@ POINTS = 96
 """Points of a distribution's curve: finer ones do not show at the width of a page."""
 
 FEWEST_FOR_CURVE = 20
-"""Values from which a curve says more than the values themselves."""
+"""Number of values from which a curve shows more than the values themselves."""
 
 REACH = 4.0
 """How many IQRs beyond the quartiles the axis may go: one value that a scheduler made ten times longer must not flatten

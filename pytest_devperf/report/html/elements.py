@@ -12,7 +12,7 @@ _EMPTY = frozenset({"br", "circle", "input", "line", "link", "meta", "rect", "pa
 
 
 class Html(str):
-    """Text that is HTML already; every other text is escaped where it is put into an element."""
+    """Text that is HTML already; every other text is escaped when it is put into an element."""
 
     __slots__ = ()
 

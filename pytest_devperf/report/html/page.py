@@ -1,4 +1,4 @@
-"""The page: one file that holds its style, its charts, its numbers and everything that it says."""
+"""The page: one file that contains its style, charts, numbers and texts."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _HELP = (
     ("REGRESSED", "Slower beyond the threshold, found again by a second measurement, and not explained by process "
      "starts that differ or by a slower machine."),
     ("SUSPECT", "Slower beyond the threshold, but one of those three did not hold."),
-    ("INCOMPARABLE", "The two sides were not measured under the same conditions; the case says what differs."),
+    ("INCOMPARABLE", "The two sides were not measured under the same conditions; the case shows the difference."),
     ("INCONCLUSIVE", "There are too few values to judge by."),
-    ("anchor", "A fixed calculation that is timed around every round: it tells a slower machine from slower code."),
+    ("anchor", "A fixed calculation, timed around every round: it distinguishes a slower machine from slower code."),
 )  # fmt: skip
 
 
@@ -152,8 +152,8 @@ def _place(run: Run) -> Html:
 
 
 def _messages(report: Report) -> Content:
-    told = dict.fromkeys(line for run in report.runs for line in shared_lines(run))
-    lines = [*report.messages, *report.closing, *told, *reliability_lines(report)]
+    shared = dict.fromkeys(line for run in report.runs for line in shared_lines(run))
+    lines = [*report.messages, *report.closing, *shared, *reliability_lines(report)]
     lines += [f"{saved_words(saved)}, in {saved.path}" for saved in report.saved]
     if not lines:
         return None

@@ -120,8 +120,8 @@ def _level_pct(fields: dict[str, str]) -> float | None:
 
 
 def _powered(fields: dict[str, str]) -> tuple[str, ...] | None:
-    told = {source: fields[f"{source} powered"] for source in SOURCES if f"{source} powered" in fields}
-    return tuple(source for source, word in told.items() if word == "true") if told else None
+    powered = {source: fields[f"{source} powered"] for source in SOURCES if f"{source} powered" in fields}
+    return tuple(source for source, word in powered.items() if word == "true") if powered else None
 
 
 def _current_ma(value: int | None) -> float | None:

@@ -209,8 +209,8 @@ def _temperatures(lines: Sequence[str]) -> dict[str, Temperature]:
     for name, value, mtype, status in entries:
         value_c = _plausible_c(value)
         # The unit of an unknown type is not known.
-        told = TYPES.get(mtype - shift)
-        kind = None if told in NOT_CELSIUS else _kind_by_name(name) or told
+        declared = TYPES.get(mtype - shift)
+        kind = None if declared in NOT_CELSIUS else _kind_by_name(name) or declared
         if kind is not None and value_c is not None:
             other = temps.get(name)  # some vendors give every core the same name
             temps[name] = Temperature(

@@ -31,7 +31,7 @@ MAX_POLICIES = 16
 """Most frequency policies read: large servers have one per CPU, all under the same caps."""
 
 MAX_CORES = 32
-"""Most cores whose throttle counter is read: a package that throttles has a counter of its own."""
+"""Most cores whose throttle counter is read: a package that throttles has a separate counter."""
 
 READ_BYTES = 16_384
 """Bytes read per file: only the beginning of `/proc/stat` and `/proc/meminfo` is used."""

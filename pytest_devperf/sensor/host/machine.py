@@ -100,7 +100,7 @@ class Machine:
         return replace(seen, at_ns=at_ns, pinned=False, cpu_pct=cpu_pct, stolen_pct=stolen_pct, throttled=throttled)
 
     def prerun(self, clock: Waiting, seconds: float = IDLE_SAMPLE_S) -> Context:
-        """Watch the idle machine for a moment: `cpu_pct` is the CPU use of everything else.
+        """Measure the idle machine for a moment: `cpu_pct` is the CPU use of everything else.
 
         Args:
             clock: Waits; the machine's own counters do the timing.
@@ -111,7 +111,7 @@ class Machine:
         return self.look(clock.now_ns())
 
     def _cpu_pcts(self) -> tuple[float | None, float | None]:
-        """Give the shares of CPU time since the look before that were used, and that a hypervisor took."""
+        """Return the shares of CPU time since the previous look that were used, and that a hypervisor took."""
         now, before = self._sensors.cpu_times(), self._times
         if now is None or before is None:
             self._times = now
@@ -156,12 +156,12 @@ class Machine:
 
 
 def _percent(part: int, whole: int) -> float:
-    """Give a share in percent; counters of a virtual machine may run back, so it is kept between 0 and 100."""
+    """Calculate a share in percent; counters of a virtual machine may run backwards, so it is limited to 0 to 100."""
     return min(100.0, max(0.0, 100 * part / whole))
 
 
 def _own_sensors() -> Sensors:
-    """Read this operating system; the others' sensors are not imported, since every fresh interpreter comes here."""
+    """Return this operating system's sensors; modules for others are not imported, which saves time."""
     if sys.platform == "win32":
         from pytest_devperf.sensor.host.windows import WindowsSensors
 

@@ -1,4 +1,4 @@
-"""Wait for devices to cool down, within limits: before each pass, and before repeated rounds."""
+"""Wait for devices to cool down, within limits: before each pass, and before rounds that are taken again."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ if TYPE_CHECKING:
 
 
 WARM_S = 2 * WINDOW_S
-"""Longest wait for a device that did not cool down before: enough to notice that it has cooled down since."""
+"""Longest wait for a device that did not cool down before: enough to notice that it now has."""
 
 
 class Cooler:
     """Lets the devices of a session cool.
 
-    A device that did not cool within `cooldown_max` does not cool where it lies: later waits for it are short, until
-    one finds it cool. A case waits `cooldown_max` in all before rounds are taken again; then
-    they are kept as they are, with the caution.
+    A device that did not cool within `cooldown_max` is unlikely to cool at all: later waits for it are short, until one
+    finds it cool. A case waits at most `cooldown_max` in total before rounds are taken again; then they are kept as
+    they are, with a caution.
 
     Args:
         clock: Waits.
-        on_step: Shows a wait as it goes.
+        on_step: Shows the progress of a wait.
     """
 
     def __init__(self, clock: Clock, on_step: Callable[[Cooling], None]) -> None:
         self._clock = clock
         self._on_step = on_step
         self._warm: set[int] = set()
-        """Devices whose latest wait ended at its bound, by the identity of their targets."""
+        """Devices whose latest wait timed out, by the identity of their targets."""
 
     def before_pass(self, target: Target, plan: Plan) -> Cooling | None:
-        """Wait as the plan asks; returns how the wait ended, None if there was none.
+        """Wait as planned; return the result of the wait, or None if there was none.
 
         Raises:
-            TargetError: The device went away.
+            TargetError: The device is gone.
         """
         warm = id(target) in self._warm
         return self._wait(target, plan, min(WARM_S, plan.cooldown_max) if warm else plan.cooldown_max)
 
     def again(self, target: Target, state: CaseState) -> bool:
-        """Wait before a round in which a device throttled; False if the round is to be kept as it is.
+        """Wait before a round in which a device throttled is taken again; False if the round is kept as it is.
 
         Raises:
-            TargetError: The device went away.
+            TargetError: The device is gone.
         """
         plan = state.case.plan
         mode = parse_cooldown(plan.cooldown)
@@ -84,11 +84,11 @@ def bounds_words(plan: Plan) -> str:
 
     >>> from pytest_devperf.case.plan import Plan
     >>> bounds_words(Plan(cooldown="off"))
-    'a phone is not waited for until it cools, and no round is taken again'
+    'there is no wait for a phone to cool, and no round is taken again'
     """
     mode = parse_cooldown(plan.cooldown)
     if mode.mode == "off":
-        return "a phone is not waited for until it cools, and no round is taken again"
+        return "there is no wait for a phone to cool, and no round is taken again"
     each = f"{mode.seconds:g} s" if mode.mode == "seconds" else f"up to {plan.cooldown_max:g} s"
     return (
         f"a phone is given {each} to cool before each pass, and up to {plan.cooldown_max:g} s a case before rounds in "

@@ -1,4 +1,4 @@
-"""What is said about the devices of a session before it begins."""
+"""The description of a session's devices above its tests."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def describe_devices(targets: SessionTargets, spec: str, plan: Plan, *, ready: b
 
     Args:
         targets: The session's devices.
-        spec: The target that was asked for.
-        plan: The plan of a case whose marker says nothing.
+        spec: The requested target.
+        plan: The plan of a case without marker keywords.
         ready: Whether the session's device may be changed for measuring.
     """
     target = targets.session_target()
     seen = [(target, targets.sensors.look(target) if ready else _glance(targets, target))]
     phone = targets.phone() if ready and spec == AUTO else None
     if phone is not None:
-        # It is opened with the first case that runs on it: a session of Python calls leaves it alone.
+        # It is opened for the first case that runs on it: a session with only Python calls does not change it.
         seen.append((phone, _glance(targets, phone)))
     targets.note_state(target)
     runs = tuple(run_before(each.device, context, plan) for each, context in seen)
@@ -39,7 +39,7 @@ def describe_devices(targets: SessionTargets, spec: str, plan: Plan, *, ready: b
 
 
 def run_before(device: Device, seen: Context | None, plan: Plan) -> Run:
-    """Make the run of a device that has no cases yet, for the lines above a session."""
+    """Create the run of a device without cases, for the lines above a session."""
     return Run(
         taken_at="",
         devperf_version="",
@@ -50,7 +50,7 @@ def run_before(device: Device, seen: Context | None, plan: Plan) -> Run:
 
 
 def _glance(targets: SessionTargets, target: Target) -> Context | None:
-    """Read the sensors of a device that is not, or not yet, to be changed for measuring."""
+    """Read the sensors of a device that must not, or not yet, be changed for measuring."""
     if isinstance(target, Pinning):
         return target.glance()
     return targets.sensors.look(target) if is_this_machine(target) else None

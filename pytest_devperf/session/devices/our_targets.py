@@ -22,7 +22,7 @@ IOS = "ios"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetOptions:
-    """What a session asks of its devices."""
+    """The options of a session for its devices."""
 
     identity: str | None = None
     pin_clocks: str = "auto"
@@ -34,10 +34,10 @@ class TargetOptions:
 
 
 def open_target(spec: str, targets: SessionTargets, options: TargetOptions) -> Target | None:
-    """Open the target that a spec means; None if it is not one of ours.
+    """Open the target of a spec; None if it is not one of ours.
 
     Raises:
-        DevperfError: The phone is not there, cannot be used, or there are several.
+        DevperfError: The phone is missing, cannot be used, or there are several.
     """
     kind = spec.partition(":")[0]
     if kind == HOST:
@@ -62,9 +62,9 @@ def _open_host(targets: SessionTargets, options: TargetOptions) -> Target:
     relocate = options.relocation.of if options.relocation is not None else None
     if cpus is None:
         return HostTarget(device=device, clock=targets.clock, look=targets.look, relocate=relocate)
-    from pytest_devperf.targets.host.affinity import hold_to_cpus
+    from pytest_devperf.targets.host.affinity import pin_to_cpus
 
-    targets.at_end(hold_to_cpus(cpus))
+    targets.at_end(pin_to_cpus(cpus))
 
     def look() -> Context:
         seen = targets.look()
@@ -91,7 +91,7 @@ def _simulated(targets: SessionTargets, options: TargetOptions) -> AndroidTarget
     phone = targets.simulated
     if phone is None:
         return None
-    choose(list_attached(make_client(phone.server_port)), phone.serial)  # refuses one that may not be used
+    choose(list_attached(make_client(phone.server_port)), phone.serial)  # refuses a phone that cannot be used
     return AndroidTarget(serial=phone.serial, server_port=phone.server_port, **_of_phone(targets, options))
 
 
@@ -105,7 +105,7 @@ def _android(spec: str, targets: SessionTargets, options: TargetOptions) -> Andr
 
 
 def _attached(targets: SessionTargets, options: TargetOptions) -> AndroidTarget | None:
-    """Open the phone that `auto` uses: attached, real and set up; without it the header says where cases go instead."""
+    """Open the phone that `auto` uses: attached, real and set up; otherwise the header shows what is used instead."""
     from pytest_devperf.targets.android.open import NoUsablePhone
     from pytest_devperf.targets.android.open import open_target as open_android
 

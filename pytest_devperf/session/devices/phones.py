@@ -16,12 +16,12 @@ class Phone:
     """A phone that one worker measures on."""
 
     spec: str
-    """What the worker's target is."""
+    """The target of the worker."""
     unit: int
-    """Which simulated unit it is; 1 for a real phone."""
+    """Number of the simulated unit; 1 for a real phone."""
     device: Device
     warning: str | None = None
-    """What a user has to know about a simulated one."""
+    """A notice for the user about a simulated phone."""
 
 
 def find_phones(settings: Settings, workers: int) -> Sequence[Phone]:
@@ -58,7 +58,7 @@ def _attached(settings: Settings, workers: int) -> list[Phone]:
 
 
 def _simulated(settings: Settings, workers: int) -> Iterator[Phone]:
-    """Make simulated phones known: each worker switches on its own unit of the family."""
+    """Describe the simulated phones: each worker switches on its own unit of the family."""
     from pytest_devperf.simphone import AdbServer, parse_spec, simulated_phone
     from pytest_devperf.targets.android.target import AndroidTarget
 

@@ -23,7 +23,7 @@ class AddedSensors:
     """The sensors that plugins add, by device.
 
     Args:
-        ask: Asks the plugins for the sensors of a device.
+        ask: Gets the sensors of a device from the plugins.
     """
 
     def __init__(self, ask: Callable[[Target], Sequence[object]]) -> None:
@@ -32,10 +32,10 @@ class AddedSensors:
         """Sensors by the identity of their target."""
 
     def add(self, target: Target) -> None:
-        """Ask for the sensors of a device that was just opened.
+        """Get the sensors for a device that was just opened.
 
         Raises:
-            UsageError: A plugin answers something else.
+            UsageError: A plugin returns something else.
         """
         if id(target) not in self._of:
             self._of[id(target)] = merge_sensors(self._ask(target))
@@ -44,7 +44,7 @@ class AddedSensors:
         """Read a device's own sensors, and then those of plugins.
 
         Raises:
-            TargetError: The device went away.
+            TargetError: The device is gone.
         """
         seen = target.look()
         sensors = self._of.get(id(target))

@@ -26,18 +26,18 @@ SIM = "sim"
 
 
 class TargetServices(Protocol):
-    """What other plugins and the targets that come with this one answer."""
+    """The answers of plugins about clocks, targets and sensors."""
 
     def clock(self) -> Clock | None:
-        """Answer the clock that everything in this process waits and times by; None: the system's."""
+        """Return the clock that everything in this process waits and times with; None: the system's."""
         ...
 
     def make_target(self, spec: str) -> Target | None:
-        """Answer the target that a spec means."""
+        """Return the target of a spec."""
         ...
 
     def sensors(self, target: Target) -> Sequence[object]:
-        """Answer further sensors of a device: each plugin's mapping of names to functions, unchecked."""
+        """Return further sensors of a device: each plugin's mapping of names to functions, unchecked."""
         ...
 
     def prepare_simulated(self, phone: SimPhone) -> None:
@@ -47,29 +47,29 @@ class TargetServices(Protocol):
 
 @runtime_checkable
 class Noticing(Protocol):
-    """A target whose state the user has to know about."""
+    """A target with notices for the user about its state."""
 
     @property
     def notices(self) -> Sequence[str]:
-        """What was found on it and undone, and what it does not do although that was asked for."""
+        """Leftovers that were found and undone, and requests that it could not fulfil."""
         ...
 
     @property
     def farewell(self) -> str | None:
-        """What stays on it once it is closed."""
+        """A description of what stays on it once it is closed."""
         ...
 
 
 @runtime_checkable
 class Pinning(Protocol):
-    """A target that can hold its clocks, and be looked at before it does."""
+    """A target that can pin its clocks, and whose sensors can be read before that."""
 
     def pin_as_baseline(self, *, pinned: bool | None) -> None:
-        """Hold the clocks iff a baseline had them held, where that was left to us."""
+        """Pin the clocks only if a baseline had them pinned, unless the user decided it."""
         ...
 
     def glance(self) -> Context:
-        """Read the sensors without changing anything on it."""
+        """Read the sensors without any change on it."""
         ...
 
 
@@ -80,27 +80,27 @@ class SessionTargets:
         """Open nothing yet.
 
         Args:
-            spec: The target that was asked for.
-            services: Who answers clocks, targets and sensors.
-            unit: Which unit of a simulated phone this is.
+            spec: The requested target.
+            services: The answers of plugins about clocks, targets and sensors.
+            unit: Number of the unit of a simulated phone.
         """
         self._spec = spec
         self.services = services
         self.sensors = AddedSensors(services.sensors)
-        """Read the devices, and what plugins add to them."""
+        """The sensors of the devices, those of plugins included."""
         self._unit = unit
         self._machine: Machine | None = None
         self._targets: dict[str, Target] = {}
         self._ends = ExitStack()
         self._closing: list[Closing] = []
         self.notes: list[str] = []
-        """What the session's header and last line say of its targets: a phone that is not set up, leftovers undone."""
+        """Notes about targets for the session's header and last line: a phone that is not set up, leftovers undone."""
         self.remarks: list[str] = []
-        """What is said of them above the last line."""
+        """Notes for the lines above the last one."""
 
     @cached_property
     def clock(self) -> Clock:
-        """What everything in this process waits and times by; with a simulated phone, waiting costs no time."""
+        """The clock for all waits and times in this process; with a simulated phone, waiting costs no time."""
         from pytest_devperf.targets.clock import SystemClock
 
         answer = self.services.clock()
@@ -110,10 +110,10 @@ class SessionTargets:
 
     @cached_property
     def simulated(self) -> SimPhone | None:
-        """The simulated phone of this session, switched on; None where none was asked for.
+        """The simulated phone of this session, switched on; None if none was requested.
 
         Raises:
-            DevperfError: There is no such personality or mishap, or no adb.
+            DevperfError: There is no such personality or mishap, or adb is missing.
         """
         if self._spec.partition(":")[0] != SIM:
             return None
@@ -127,18 +127,18 @@ class SessionTargets:
         return phone
 
     def note(self, words: str) -> None:
-        """Have the session's first and last lines say something, once."""
+        """Add a note to the session's header and last line, once."""
         if words not in self.notes:
             self.notes.append(words)
 
     def note_state(self, target: Target) -> None:
-        """Have the session say what the user has to know of a target's state."""
+        """Add a target's notices about its state to the notes."""
         for words in target.notices if isinstance(target, Noticing) else ():
             self.note(words)
 
     @property
     def opened(self) -> list[Target]:
-        """The targets opened so far, each once."""
+        """The targets opened so far, without duplicates."""
         return list({id(target): target for target in self._targets.values()}.values())
 
     def host(self) -> Target:
@@ -146,10 +146,10 @@ class SessionTargets:
         return self.target(HOST)
 
     def target(self, spec: str) -> Target:
-        """Open the target that a spec means.
+        """Open the target of a spec.
 
         Raises:
-            DevperfError: No plugin answers it, or its device cannot be used.
+            DevperfError: No plugin provides it, or its device cannot be used.
         """
         if spec not in self._targets:
             target = self._answered(spec)
@@ -162,7 +162,7 @@ class SessionTargets:
         return self._targets[spec]
 
     def _answered(self, spec: str) -> Target | None:
-        """Ask the plugins, ours the last, and see to it that what a target changes is undone."""
+        """Get the target from plugins, ours last, and register its `close`."""
         target = self.services.make_target(spec)
         closing: object = target
         if isinstance(closing, Closing) and not any(closing is each for each in self._closing):
@@ -177,27 +177,27 @@ class SessionTargets:
         self._ends.close()
 
     def at_end(self, act: Callable[[], object]) -> None:
-        """Have something undone when the session ends."""
+        """Register a function to call when the session ends."""
         self._ends.callback(act)
 
     def release(self) -> None:
-        """Undo what was changed on devices; one that is gone is told, and undone at the next start."""
+        """Undo the changes on devices; note a device that is gone, whose changes are undone at the next start."""
         while self._closing:
             closing = self._closing.pop()
             try:
                 closing.close()
             except DevperfError as error:
-                self.note(f"{error.what}: what was changed there is undone at the next start, or by devperf unpin")
+                self.note(f"{error.what}: the changes on it are undone at the next start, or by devperf unpin")
             if isinstance(closing, Noticing) and closing.farewell is not None:
                 self.remarks.append(closing.farewell)
 
     def session_target(self) -> Target:
-        """The target that the session's own context is read from."""
+        """The target whose sensors give the session's own context."""
         spec = self._spec
         return self.host() if spec == AUTO else self.target(spec)
 
     def chooser(self, case: Case) -> Callable[[Workload], Target]:
-        """Choose a case's target by the kind of its workload."""
+        """Return a function that chooses a case's target by the kind of its workload."""
         spec = case.target or self._spec
 
         def choose(workload: Workload) -> Target:
@@ -210,21 +210,21 @@ class SessionTargets:
         return choose
 
     def phone(self) -> Target | None:
-        """The phone that `auto` sends models, commands and apps to; None where none is attached and set up."""
+        """The phone that `auto` uses for models, commands and apps; None if none is attached and set up."""
         if AUTO not in self._targets:
             self._targets[AUTO] = self._answered(AUTO) or self.host()
         target = self._targets[AUTO]
         return None if target is self.host() else target
 
     def look(self) -> Context:
-        """Look at this machine's sensors."""
+        """Read this machine's sensors."""
         return self._sensors().look(self.clock.now_ns())
 
     def prerun(self, target: Target) -> Context | None:
-        """Watch a device idle for a moment before a pass; None if it cannot tell what it is busy with.
+        """Measure the load of an idle device for a moment before a pass; None if the device cannot measure it.
 
         Raises:
-            TargetError: It went away.
+            TargetError: The device is gone.
         """
         if is_this_machine(target):
             return self._sensors().prerun(self.clock)

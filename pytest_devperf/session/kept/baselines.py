@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class NoBaseline(UsageError):
-    """Nothing was saved that this session could compare with."""
+    """Nothing was saved that this session could be compared with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Missing:
 
 
 class Baselines:
-    """What cases are compared with, by device."""
+    """The baselines of a session, by device."""
 
     def __init__(
         self,
@@ -42,12 +42,12 @@ class Baselines:
         storage: Storage,
         devices: Callable[[], Sequence[Device]],
     ) -> None:
-        """Read nothing yet.
+        """Prepare the baselines, without reading them.
 
         Args:
-            settings: The session's.
+            settings: The session's settings.
             storage: Its folder and its store.
-            devices: Gives its devices.
+            devices: Returns its devices.
         """
         self._settings = settings
         self._storage = storage
@@ -57,13 +57,13 @@ class Baselines:
         self._is_read = False
         self._of_file = False
         self.lenient = False
-        """Whether a device without any baseline is fine: all its cases are new."""
+        """Whether a device may lack a baseline: all its cases are then new."""
 
     def read(self) -> None:
         """Read the baseline of every device of the session.
 
         Raises:
-            UsageError: There is none, it cannot be read, or it is another device's.
+            UsageError: There is none, it cannot be read, or it is of another device.
         """
         if self._settings.compare is None or self._is_read:
             return
@@ -133,14 +133,14 @@ class Baselines:
         )
 
     def of(self, case_id: str, device: Device | None = None) -> Baseline | None:
-        """Find a case's baseline on a device; before its device is known, on the session's first."""
+        """Return a case's baseline on a device; before its device is known, on the session's first device."""
         if device is not None:
             self._meet(device)
             return self._by_device.get(device.fingerprint, {}).get(case_id)
         return next((known[case_id] for known in self._by_device.values() if case_id in known), None)
 
     def _meet(self, device: Device) -> None:
-        """Read the label of a device that only a case's marker names, once it is met."""
+        """Read the label for a device that only a case's marker names, once it is known."""
         label = self._settings.compare
         if label is None or device.fingerprint in self._by_device or self._of_file:
             return
@@ -149,7 +149,7 @@ class Baselines:
         self._by_device[device.fingerprint] = index(runs, device.fingerprint, unit=device.unit)
 
     def hosted_iterations(self, case_id: str) -> int | None:
-        """Find the iterations per round of an app's cases; one launch gives all of them the same."""
+        """Return the iterations per round of an app's cases; one launch uses the same number for all."""
         known = (
             baseline
             for known in self._by_device.values()
@@ -166,25 +166,25 @@ class Baselines:
         return any(known) if known else None
 
     def pins(self, device: Device) -> set[bool]:
-        """Collect how a device's clocks were in its baseline, over all cases of which it is known."""
+        """Collect whether a device's clocks were pinned in its baseline, over all cases for which it is known."""
         self._meet(device)
         runs = (baseline.runs[0].record for baseline in self._by_device.get(device.fingerprint, {}).values())
         pins = (run.run_context.clock_state.pinned for run in runs)
         return {pin for pin in pins if pin is not None}
 
     def metrics_of(self, cases: Iterable[Case]) -> int:
-        """Count the metrics that are judged together, as far as their baselines tell before anything is measured."""
+        """Count the metrics that are judged together, as far as the baselines contain them."""
         from pytest_devperf.compare.compare import metrics_judged
 
         return metrics_judged(self.of(case.id) for case in cases)
 
     def missing(self, selected: Collection[str], suite: Suite, scope: Scope) -> Sequence[Missing]:
-        """Find the cases of each device's baseline that this command could have measured and did not select.
+        """List the cases of each device's baseline that this command could have measured but did not select.
 
         Args:
             selected: Ids of the cases that were selected.
-            suite: The suite asked for.
-            scope: What the command line lets the session collect.
+            suite: The requested suite.
+            scope: The tests that the command line allows the session to collect.
         """
         found = []
         for own in self._own(suite):
@@ -202,13 +202,13 @@ class Baselines:
     def missing_in(
         self, collection: Collected, selected: Collection[str], suite: Suite, *, always: bool
     ) -> Sequence[Missing]:
-        """Find the cases that are missing for a gate: those that the user left out are not.
+        """List the cases that are missing for a gate: without those that the user excluded.
 
         Args:
-            collection: What was collected, and what the user left out of it.
+            collection: The collected tests, and the exclusions of the user.
             selected: Ids of the selected cases.
-            suite: The suite asked for.
-            always: Whether cases count that the user deselected.
+            suite: The requested suite.
+            always: Whether deselected cases count, too.
         """
         missing = self.missing(selected, suite, collection.scope)
         if not collection.narrowed or always:
@@ -223,7 +223,7 @@ class Baselines:
         """Collect the ids of all cases of the baselines, on any device.
 
         Args:
-            suite: The suite asked for.
+            suite: The requested suite.
         """
         return {each.case_id for own in self._own(suite) for each in own}
 
@@ -245,7 +245,7 @@ def _location(record: Record) -> Location | None:
     """Return the location of a case's test; None if its record does not contain it."""
     if record.path is not None:
         return Location(record.path, record.test or "")
-    # Runs saved before records held it: the id is the node id, unless the marker gave another one.
+    # Runs that were saved before records contained it: the id is the node id, unless the marker sets another one.
     path, colons, names = record.id.partition("::")
     return Location(path, names) if path and colons else None
 

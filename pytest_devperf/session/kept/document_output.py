@@ -1,8 +1,7 @@
-"""Keeps standard output for one file alone (`--devperf-json=-`), so that a program can read it from a pipe.
+"""Reserve standard output for one file (`--devperf-json=-`), so that a program can read it from a pipe.
 
-Everything else that would be printed there goes to standard error: pytest's report, what tests print under `-s`,
-and what the programs that they start print. It is done before pytest begins to capture, which remembers where
-standard output leads.
+Everything else goes to standard error: pytest's report, the output of tests under `-s`, and that of programs they
+start. The redirection precedes pytest's capturing, which remembers the target of standard output.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 NAME = "-"
-"""Name of standard output in place of a file's name."""
+"""Name of standard output in place of a file name."""
 
 STDOUT, STDERR = 1, 2
 """File descriptors."""
 
 
 class DocumentOutput:
-    """What standard output was before it was led to standard error."""
+    """The original standard output, before its redirection to standard error."""
 
     def __init__(self) -> None:
         self._stream: TextIO = sys.stdout
@@ -37,13 +36,13 @@ class DocumentOutput:
         os.dup2(_descriptor_for_people(), STDOUT)
         reconfigure: Any = getattr(self._stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(line_buffering=True)  # a pipe's buffer is large, and people read this now
+            reconfigure(line_buffering=True)  # a pipe's buffer is large, and users read this live
 
     def write(self, data: bytes) -> None:
         """Write the document.
 
         Raises:
-            StoreError: Nobody reads it any more, or the disk behind it is full.
+            StoreError: Nothing reads it any more, or its disk is full.
         """
         try:
             if self._descriptor is None:
@@ -68,7 +67,7 @@ class DocumentOutput:
 
 
 def words_for(name: str) -> str:
-    """Call the place of a document by its name.
+    """Return the name of a document's destination for messages.
 
     >>> words_for("run.json"), words_for("-")
     ('run.json', 'standard output')
@@ -84,7 +83,7 @@ def _descriptor_of(stream: TextIO) -> int | None:
 
 
 def _descriptor_for_people() -> int:
-    """Give standard error's descriptor; one that leads nowhere if it is closed."""
+    """Return the descriptor of standard error, or that of the null device if standard error is closed."""
     try:
         os.fstat(STDERR)
     except OSError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_gate(settings: Settings) -> bool:
-    """Return whether a session's success says that something was compared or saved."""
+    """Return whether a session's success implies that something was compared or saved."""
     return any(each is not None for each in (settings.compare, settings.against, settings.save))
 
 
@@ -26,7 +26,7 @@ def missing_cases(
     """Find the cases of the baselines that were not measured.
 
     Returns:
-        Those that are missing for the gate, and how many others the command did not select.
+        The cases that are missing for the gate, and the number of others that the command did not select.
     """
     selected = {state.case.id for state in states}
     missing = baselines.missing_in(collected, selected, suite, always=settings.fail_on_missing is True)
@@ -35,7 +35,7 @@ def missing_cases(
 
 
 def broken_gates(states: CaseStates, settings: Settings, collected: Collected, results: Results) -> int:
-    """Count the gates that did not hold, once the results are kept."""
+    """Count the gates that were not met, once the results are saved."""
     strict = not collected.narrowed if settings.fail_on_missing is None else settings.fail_on_missing
     return sum(
         (
@@ -48,5 +48,5 @@ def broken_gates(states: CaseStates, settings: Settings, collected: Collected, r
 
 
 def _nothing_ran(states: CaseStates, settings: Settings) -> bool:
-    """Return whether a target was named and none of the cases ran there, each being skipped."""
+    """Return whether the user named a target on which no case ran, all being skipped."""
     return settings.target != "auto" and bool(states) and all(state.skip_reason is not None for state in states)

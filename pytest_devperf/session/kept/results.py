@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Results:
-    """Saves the measurements of a session, and remembers what was saved."""
+    """Saves the measurements of a session, and records what was saved."""
 
     def __init__(
         self,
@@ -39,13 +39,13 @@ class Results:
         outputs: Outputs,
         summary: StepSummary | None = None,
     ) -> None:
-        """Keep nothing yet.
+        """Prepare the results, without saving anything.
 
         Args:
-            settings: The session's.
+            settings: The session's settings.
             storage: Its folders and its store.
             targets: Its devices.
-            plan: The plan of a case whose marker says nothing.
+            plan: The plan of a case without marker keywords.
             outputs: The files that are written at the end.
             summary: The summary of the step that the session belongs to.
         """
@@ -60,13 +60,13 @@ class Results:
         self._messages: list[str] = []
         self._runs = Runs(storage.root, plan, storage.version)
         self.failed = False
-        """Whether something that was to be kept could not be."""
+        """Whether something could not be saved."""
 
     def check(self) -> None:
-        """Refuse, before anything is measured, what could not be kept afterwards.
+        """Check, before anything is measured, that the results can be saved.
 
         Raises:
-            UsageError: The store or a file cannot be written.
+            UsageError: The store or a file is not writable.
         """
         if self._settings.save is not None:
             self._storage.store.check_writable()
@@ -78,7 +78,7 @@ class Results:
         Args:
             states: The session's cases.
             missing: Cases of the baselines that were not measured.
-            unselected: How many of the baselines' cases the command did not select.
+            unselected: Number of the baselines' cases that the command did not select.
         """
         self.missing = missing
         if unselected:
@@ -93,9 +93,9 @@ class Results:
 
     @contextmanager
     def unless_broken_off(self, states: CaseStates) -> Iterator[None]:
-        """If the block is ended early (`-x`, Ctrl-C), write files of what there is, and say what is not kept.
+        """If the block is interrupted (`-x`, Ctrl-C), write incomplete files, and report what is not saved.
 
-        Half a report is of use; half a saved run would be a worse baseline than the old one.
+        An incomplete report is useful; an incomplete saved run would be a worse baseline than the old one.
         """
         try:
             yield
@@ -154,7 +154,7 @@ class Results:
         return self._runs.make(located, self.missing)
 
     def _useless_tolerances(self, states: CaseStates) -> list[str]:
-        """Name tolerances that no metric of the session goes by: a mistyped one must not pass for a strict one."""
+        """Report tolerances that match no metric of the session, so that a typo is not taken for a strict tolerance."""
         measured = [metric for state in states if state.record is not None for metric in state.record.metrics]
         known = {"*"} | {
             name for metric in measured for name in (metric.name, metric.name.partition(".")[0], metric.kind)
@@ -187,7 +187,7 @@ def _baselines(states: CaseStates) -> Baselines:
 
 
 def _expected_false_alarms(states: CaseStates) -> float:
-    """Return the expected number of regressions in this comparison if nothing had changed; cases have own policies."""
+    """Return the expected number of regressions if nothing had changed; each case has its own policy."""
     return sum(
         tally([state.comparison], state.policy).expected_false_alarms
         for state in states

@@ -27,15 +27,15 @@ RUN_ID_BYTES = 4
 
 
 class Runs:
-    """Makes the runs of a session; one device's run keeps its id however often it is made."""
+    """Makes the runs of a session; the run of a device keeps its id when it is made again."""
 
     def __init__(self, root: Path, plan: Plan, version: str) -> None:
-        """Note the time.
+        """Record the time.
 
         Args:
             root: The root folder of the tests.
-            plan: The plan of a case whose marker says nothing.
-            version: Of this package.
+            plan: The plan of a case without marker keywords.
+            version: Version of this package.
         """
         self._version = version
         self._root = root
@@ -44,7 +44,7 @@ class Runs:
         self._ids: dict[str, str] = {}
 
     def make(self, states: Iterable[tuple[CaseState, Device]], missing: Iterable[Missing]) -> list[Run]:
-        """Make one run per device that cases were measured on, or should have been.
+        """Make one run per device on which cases were measured, or should have been.
 
         Args:
             states: Every case with its device.
@@ -75,7 +75,7 @@ class Runs:
 
 
 def _context(members: Sequence[CaseState]) -> RunContext:
-    """Sum up the surroundings of a whole run, from its first case's first reading to its last case's last."""
+    """Summarise the context of a run, from its first case's first reading to its last case's last."""
     starts = [start for state in members for start in state.starts]
     context = summarise(
         sorted(chain_looks(start.looks for start in starts), key=lambda look: look.at_ns),

@@ -37,10 +37,10 @@ class Saving:
 
         Args:
             run: The run of one device.
-            baselines: What its cases were compared with, by id.
+            baselines: The baselines of its cases, by id.
 
         Yields:
-            What was saved, and sentences about what was not.
+            The saved run, and sentences about what was not saved.
         """
         store, label = self._storage.store, self._label
         cases, held_back = self._worth_saving(run, baselines)
@@ -63,10 +63,10 @@ class Saving:
         yield Saved(label=label, path=path, refusals=tuple(sorted(refusals)), held_back=tuple(held_back))
 
     def _left_behind(self, store: Store, kept: Run) -> Iterator[str]:
-        """Describe which cases of the old generation are missing from the new one: they will be new next time."""
+        """Report the cases of the old generation that are missing from the new one: they will be new next time."""
         if self._settings.append:
             return
-        with suppress(DevperfError):  # a damaged baseline is replaced; nothing is known of its cases
+        with suppress(DevperfError):  # a damaged baseline is replaced; its cases cannot be read
             old = {
                 record.id
                 for run in store.runs(kept.device.fingerprint, self._label, newest=True)
@@ -81,9 +81,9 @@ class Saving:
                 )
 
     def _worth_saving(self, run: Run, baselines: Mapping[str, Baseline | None]) -> tuple[tuple[Record, ...], list[str]]:
-        """Leave cases that regressed or failed their old baseline; a comparison is no part of what is kept.
+        """Keep the old baseline of cases that regressed or failed; comparisons are not saved.
 
-        A run that joins a generation leaves them out instead: their old baseline is part of it already.
+        A run that joins a generation omits these cases: their old baseline is already part of it.
         """
         cases = []
         held_back = []
@@ -100,7 +100,7 @@ class Saving:
 
 
 def _as_typed(path: str, folder: Path) -> str:
-    """Spell a path as somebody in a folder would type it; a URL stays as it is."""
+    """Spell a path as the user would type it in a folder; a URL stays as it is."""
     if "://" in path:
         return path
     try:

@@ -1,4 +1,4 @@
-"""Data that a session sends to another process that combines several sessions."""
+"""The data that a session sends to another process, which combines several sessions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_devperf.targets.protocol import Target
 
 
 class SentCase(msgspec.Struct, kw_only=True):
-    """What was found out about one case."""
+    """The results of one case."""
 
     id: str
     suite: Suite
@@ -59,7 +59,7 @@ def send_case(state: CaseState) -> SentCase:
 
 
 def lost_worker(name: str) -> SentCase:
-    """Create a case that represents all results that a dead worker did not send."""
+    """Create a case that stands for all results that a dead worker did not send."""
     return SentCase(
         id=f"worker of {name}",
         suite="quick",
@@ -79,13 +79,13 @@ def receive_case(
     plan: Plan,
     baseline_of: Callable[[str, Device], Baseline | None],
 ) -> None:
-    """Add a case that was measured elsewhere.
+    """Add a case that another process measured.
 
     Args:
-        sent: What was found out there.
+        sent: Its results.
         device: The device it was measured on.
         states: The cases so far.
-        plan: The plan of a case whose marker says nothing.
+        plan: The plan of a case without marker keywords.
         baseline_of: Finds the baseline of a case on a device.
     """
     start = CaseStart(process=0, role="rounds", looks=sent.looks, prerun=sent.prerun, unsupported=sent.skip_reason)
@@ -107,7 +107,7 @@ def receive_case(
 
 
 class _Elsewhere:
-    """A device that was measured by another process: only facts."""
+    """A device on which another process measured: only its facts."""
 
     def __init__(self, device: Device) -> None:
         self.device = device

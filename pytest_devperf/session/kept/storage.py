@@ -19,20 +19,20 @@ class Storage:
     root: Path
     """The root folder of the tests."""
     folder: Path
-    """The working directory, which names given by the user are relative to."""
+    """The working directory; names given by the user are relative to it."""
     spec: str | None
     """The requested store; None: the default folder."""
     version: str
     """Version of this package, which runs are saved with."""
     make_store: Callable[[str], Store | None]
-    """Another plugin's answer to a spec."""
+    """Another plugin's store for a spec."""
 
     @cached_property
     def store(self) -> Store:
         """The store.
 
         Raises:
-            UsageError: It cannot be one.
+            UsageError: The spec is not a valid store.
         """
         from pytest_devperf.store.open import open_store
 

@@ -1,1 +1,1 @@
-"""Launch process starts: fresh interpreters, pairs of them, devices, apps."""
+"""Launch process starts: fresh interpreters, and pairs of them."""

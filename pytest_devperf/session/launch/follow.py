@@ -16,7 +16,7 @@ from pytest_devperf.session.launch.interpreter import HERE, Assignment, Environm
 from pytest_devperf.session.starts.start import CaseStart
 
 POLL_S = 0.5
-"""How often the progress is looked at while a fresh interpreter measures; rarely, not to disturb it."""
+"""Time between two reads of the progress while a fresh interpreter measures: long enough not to disturb it."""
 
 LAST_LINES = 40
 """Lines of a dead interpreter's output that are shown."""
@@ -41,7 +41,7 @@ class WorkerResult:
 
     @property
     def fell(self) -> bool:
-        """Whether the interpreter died in this very case."""
+        """Whether the interpreter died in this case."""
         return self.begun and not self.settled
 
 
@@ -49,11 +49,11 @@ def run_cases(assignment: Assignment, environment: Environment = HERE) -> dict[i
     """Run cases in fresh interpreters until each has a result; one interpreter unless it dies.
 
     Args:
-        assignment: What to run; at least one case.
-        environment: Whose interpreter it is.
+        assignment: The work; at least one case.
+        environment: The environment of the interpreter.
 
     Returns:
-        What was found, by the index of the case.
+        The results, by the index of the case.
     """
     found = {each.index: WorkerResult() for each in assignment.wanted}
     waiting = list(assignment.wanted)
@@ -98,7 +98,7 @@ def _wait(
 
 
 def new_events(lines: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - a binary file
-    """Read the whole lines that were written since the last time."""
+    """Read the complete lines that were written since the last call."""
     while True:
         place = lines.tell()
         line = lines.readline()
@@ -109,7 +109,7 @@ def new_events(lines: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - a b
 
 
 def take_event(event: Mapping[str, Any], found: dict[int, WorkerResult]) -> None:
-    """Keep what an event says of its case."""
+    """Keep the content of an event for its case."""
     case = found[event["index"]]
     if event["kind"] == "start":
         case.begun = True
@@ -121,7 +121,7 @@ def take_event(event: Mapping[str, Any], found: dict[int, WorkerResult]) -> None
 
 
 def last_words(output: str) -> str:
-    """Return what a dead interpreter's output says about its death.
+    """Return the lines of a dead interpreter's output that explain its death.
 
     faulthandler writes a long dump: it is shown from its beginning, everything else from its end.
     """

@@ -1,6 +1,6 @@
 """The messages between a session and its fresh interpreters.
 
-Read in every fresh interpreter before its first test, so nothing is imported that the reading does not need.
+This module is imported in every fresh interpreter before its first test, so it imports only what parsing needs.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from pytest_devperf.session.launch.relocation import Relocation
 from pytest_devperf.session.starts.start import Role
 
 HANDOVER_VERSION = 5
-"""Version of what travels between a session's own process and a fresh interpreter."""
+"""Version of the messages between a session's process and a fresh interpreter."""
 
 Side = Literal["old", "new"]
-"""Which code an interpreter runs."""
+"""The code that an interpreter runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedCase:
-    """One case that a fresh interpreter shall run."""
+    """One case that a fresh interpreter has to run."""
 
     index: int
-    """Its index in the session; results come back under it."""
+    """Its index in the session; results are sent with it."""
     path: str
     nodeid: str
     nth: int
-    """Which of several equal node ids."""
+    """Zero-based position among several equal node ids."""
     case: Case
-    """As far as it matters for measuring: id, plan, and whether its memory is taken."""
+    """The parts that matter for measuring: id, plan, and whether memory is measured."""
     start_plans: Mapping[str, StartPlan]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
-    """Where an interpreter that measures in turns with another one asks for its turn."""
+    """The address at which an interpreter of a pair requests its turn."""
 
     host: str
     port: int
     secret: str
-    """Tells the asking interpreter from any other program of this machine."""
+    """Distinguishes this interpreter from other programs on this machine."""
     side: Side
 
 
@@ -67,9 +67,9 @@ class Handover:
     version: int
     parent_pid: int
     args: list[str]
-    """pytest's command line, the parent's to the letter."""
+    """pytest's command line, exactly as in the parent."""
     sys_path: list[str] | None
-    """Where it imports from; None: its own environment's places."""
+    """Its import path; None: that of its own environment."""
     output: str
     basetemp: str
     process: int
@@ -81,50 +81,50 @@ class Handover:
     """Modules that `pytest.main` was given as plugins."""
     randomly_seed: int | None = None
     lead: list[str] = field(default_factory=list)
-    """Folders put before its own places where it keeps those: the working directory under `python -m pytest`."""
+    """Folders before its own import path, if it keeps that: the working directory under `python -m pytest`."""
     turns: Turns | None = None
     relocation: Relocation | None = None
     """Where the files lie that workloads name; None: where the test says."""
 
 
 def parse_handover(data: bytes) -> Handover:
-    """Read the instructions for this interpreter.
+    """Parse the instructions for this interpreter.
 
     Raises:
-        UsageError: The parent is another version of the plugin.
+        UsageError: The parent has another version of the plugin.
     """
     try:
-        told = json.loads(data)
-        if told["version"] == HANDOVER_VERSION:
-            return _handover(told)
+        received = json.loads(data)
+        if received["version"] == HANDOVER_VERSION:
+            return _handover(received)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise UsageError("the two environments have incompatible versions of pytest-devperf")
 
 
-def _handover(told: dict[str, Any]) -> Handover:
-    surroundings = told.pop("surroundings")
+def _handover(received: dict[str, Any]) -> Handover:
+    surroundings = received.pop("surroundings")
     providers = surroundings.pop("providers")
-    turns, relocation = told.pop("turns"), told.pop("relocation")
+    turns, relocation = received.pop("turns"), received.pop("relocation")
     return Handover(
         **{
-            **told,
+            **received,
             "surroundings": Surroundings(**surroundings, providers=None if providers is None else tuple(providers)),
-            "wanted": [_wanted(each) for each in told["wanted"]],
+            "wanted": [_wanted(each) for each in received["wanted"]],
             "turns": None if turns is None else Turns(**turns),
             "relocation": None if relocation is None else _relocation(relocation),
         }
     )
 
 
-def _relocation(told: dict[str, Any]) -> Relocation:
-    return Relocation(**{**told, "untracked": tuple(told["untracked"])})
+def _relocation(received: dict[str, Any]) -> Relocation:
+    return Relocation(**{**received, "untracked": tuple(received["untracked"])})
 
 
-def _wanted(told: dict[str, Any]) -> WantedCase:
-    case = Case(id=told["case"]["id"], memory=told["case"]["memory"], plan=Plan(**told["case"]["plan"]))
+def _wanted(received: dict[str, Any]) -> WantedCase:
+    case = Case(id=received["case"]["id"], memory=received["case"]["memory"], plan=Plan(**received["case"]["plan"]))
     start_plans = {
         name: StartPlan(**{**start_plan, "earlier": Earlier(**start_plan["earlier"])})
-        for name, start_plan in told["start_plans"].items()
+        for name, start_plan in received["start_plans"].items()
     }
-    return WantedCase(**{**told, "case": case, "start_plans": start_plans})
+    return WantedCase(**{**received, "case": case, "start_plans": start_plans})

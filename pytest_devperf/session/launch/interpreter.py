@@ -1,7 +1,7 @@
 """Start fresh interpreters that run the same cases again.
 
-The command line is the parent's to the letter: node ids, rootdir and plugins depend on it. What to run
-is written to a file.
+Their command line is exactly the parent's, because node ids, rootdir and plugins depend on it. The cases to run are
+written to a file.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ sys.exit(pytest.main(handover["args"], plugins=handover["plugins"]))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """An interpreter with what is installed for it."""
+    """An interpreter and its installed packages."""
 
     program: str = sys.executable
     own_path: bool = False
-    """Whether it imports from its own places, not from this process's."""
+    """Whether it uses its own import path, not this process's."""
     programs: Path | None = None
-    """Folder of programs that come before all others on `PATH`; None: none."""
+    """Folder of programs that precedes all others on `PATH`; None: none."""
     relocation: Relocation | None = None
-    """Where the files lie that workloads name; None: where the test says."""
+    """The folder of the files that workloads name; None: as the test names them."""
 
 
 HERE = Environment()
 """The environment of this process."""
 
 GRACE_S = 3.0
-"""Longest time an interpreter may take to exit after it was told to."""
+"""Longest wait for an interpreter to exit after it was asked to."""
 
 
 class Terminated(BaseException):
-    """This process was asked to end while another interpreter measured."""
+    """This process received SIGTERM while another interpreter measured."""
 
     def __init__(self, number: int) -> None:
         """Keep the number of the signal."""
@@ -69,20 +69,20 @@ class Terminated(BaseException):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
-    """How a session was started, so that fresh interpreters can be started alike."""
+    """How a session was started, so that fresh interpreters can be started in the same way."""
 
     args: tuple[str, ...]
     folder: Path
     """The working directory."""
     plugins: tuple[str, ...] = ()
-    """Modules that were given as plugins beside the arguments."""
+    """Modules that were passed as plugins beside the arguments."""
     randomly_seed: int | None = None
     """The seed that pytest-randomly gives every test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What one fresh interpreter, or a pair of them, is to do."""
+    """The work of one fresh interpreter, or of a pair."""
 
     command_line: CommandLine
     surroundings: Surroundings
@@ -91,7 +91,7 @@ class Assignment:
     """Zero-based index of this process start."""
     role: Role
     seed: int
-    """Of the order of cases."""
+    """Seed for the order of cases."""
     on_event: Callable[[Mapping[str, Any]], None]
     """Called with every event, as it is read."""
 
@@ -102,58 +102,58 @@ class Job:
 
     assignment: Assignment
     folder: Path
-    """A folder of its own."""
+    """A separate folder for it."""
     environment: Environment = HERE
 
     @property
     def events(self) -> Path:
-        """File that its events are written to, a JSON line each."""
+        """File for its events, one line of JSON each."""
         return self.folder / "events.jsonl"
 
     @property
     def output(self) -> str:
-        """What it printed."""
+        """Its output."""
         return (self.folder / "output.txt").read_text(encoding="utf-8", errors="replace")
 
     def hand_over(self, turns: Turns | None = None) -> None:
-        """Write down what it shall do; if it measures in turns, where it asks for its turn."""
-        told = self.assignment
+        """Write its instructions; if it measures in turns, with the address at which it requests its turn."""
+        assignment = self.assignment
         handover = Handover(
             version=HANDOVER_VERSION,
             parent_pid=os.getpid(),
-            args=list(told.command_line.args),
-            plugins=list(told.command_line.plugins),
+            args=list(assignment.command_line.args),
+            plugins=list(assignment.command_line.plugins),
             sys_path=None if self.environment.own_path else list(SYS_PATH),
             lead=self._lead(),
             output=str(self.events),
             basetemp=str(self.folder / "basetemp"),
-            process=told.process,
-            role=told.role,
-            shuffle_seed=told.seed,
-            randomly_seed=told.command_line.randomly_seed,
-            surroundings=told.surroundings,
+            process=assignment.process,
+            role=assignment.role,
+            shuffle_seed=assignment.seed,
+            randomly_seed=assignment.command_line.randomly_seed,
+            surroundings=assignment.surroundings,
             turns=turns,
             relocation=self.environment.relocation,
-            wanted=list(told.wanted),
+            wanted=list(assignment.wanted),
         )
         plain = json.dumps(msgspec.to_builtins(handover), default=str)
         (self.folder / "handover.json").write_text(plain, encoding="ascii")
         self.events.touch()
 
     def _lead(self) -> list[str]:
-        """The working directory, where this process imports from it (`python -m pytest`); a script does not."""
+        """Return the working directory if this process imports from it (`python -m pytest`); a script does not."""
         here = os.path.realpath(self.assignment.command_line.folder)
         first = SYS_PATH[0] if SYS_PATH else None
         return [str(here)] if first is not None and os.path.realpath(first or here) == here else []
 
     def spawn(self) -> subprocess.Popen[bytes]:
-        """Start it."""
+        """Start the interpreter."""
         environment = {
             **ENVIRONMENT,
             HANDOVER_VARIABLE: str(self.folder / "handover.json"),
             PROCESS_VARIABLE: str(self.assignment.process),
         }
-        # A fixed hash seed would measure one layout of every dictionary over and over.
+        # A fixed hash seed would measure the same layout of every dictionary each time.
         for name in ("PYTEST_CURRENT_TEST", "PYTHONHASHSEED"):
             environment.pop(name, None)
         if self.environment.own_path:
@@ -174,7 +174,7 @@ class Job:
 
 
 def end(interpreter: subprocess.Popen[bytes]) -> None:
-    """End an interpreter and the processes that it started."""
+    """End an interpreter and the processes it started."""
     if interpreter.poll() is not None:
         return
     _signal_group(interpreter, signal.SIGTERM)
@@ -195,7 +195,7 @@ def _signal_group(interpreter: subprocess.Popen[bytes], number: int) -> None:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Turn SIGTERM into an end of the session, so that the interpreter is ended too."""
+    """Turn SIGTERM into an exception, so that the interpreter is ended too."""
 
     def stop(number: int, _frame: object) -> None:
         raise Terminated(number)
@@ -203,7 +203,7 @@ def terminable() -> Iterator[None]:
     try:
         default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         before = signal.signal(signal.SIGTERM, stop) if default else None
-    except ValueError:  # not the main thread: signals are somebody else's
+    except ValueError:  # not the main thread: other code handles signals
         before = None
     try:
         yield

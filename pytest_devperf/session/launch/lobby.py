@@ -1,6 +1,6 @@
 """Accept connections of the two interpreters of a pair, and refuse those of any other program.
 
-Any local program can connect to a port. One that sends nothing, garbage, or a byte at a time keeps nobody waiting.
+Any local program can connect to a port. One that sends nothing, garbage, or single bytes delays nobody.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import final
 from pytest_devperf.untrusted import parse_json
 
 HELLO_S = 30.0
-"""How long a caller may take to introduce itself: it does so as soon as it is connected, and a busy machine may stop
-it in between.
+"""Longest wait for the introduction of a program that has connected: an interpreter sends it at once, but a busy
+machine may interrupt it.
 """
 
 MOST_HELLO_BYTES = 1024
-"""Bytes of an introduction: a secret and a side take 70."""
+"""Longest introduction: a secret and a side take 70 bytes."""
 
 MOST_CALLERS = 32
-"""Callers that are listened to at once; two are expected. The one that has been silent for longest goes."""
+"""Connections without an introduction that are kept at once; two are expected. The oldest is closed for a new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,12 @@ class Arrival:
     side: str
     connection: socket.socket
     heard: bytes
-    """What it said beyond its introduction."""
+    """Bytes received after its introduction."""
 
 
 @dataclass(slots=True)
 class _Caller:
-    """Somebody who is connected and has not introduced himself yet."""
+    """A program that has connected and has not introduced itself yet."""
 
     connection: socket.socket
     until_s: float
@@ -49,15 +49,15 @@ class _Caller:
 
 @final
 class Lobby:
-    """Accepts connections until somebody knows the secret; a with-block closes those that never did.
+    """Accepts connections until a program sends the secret; a `with` block closes the others.
 
     Args:
-        server: Where they connect.
-        secret: What an expected interpreter was told.
+        server: The listening socket.
+        secret: The secret that the expected interpreters know.
     """
 
     def __init__(self, server: socket.socket, secret: str) -> None:
-        server.settimeout(0)  # a caller may be gone again before it is accepted
+        server.settimeout(0)  # a program may disconnect before it is accepted
         self._server = server
         self._secret = secret
         self._callers: dict[socket.socket, _Caller] = {}
@@ -65,13 +65,13 @@ class Lobby:
         self._selector.register(server, selectors.EVENT_READ)
 
     def __enter__(self) -> Lobby:
-        """Begin."""
+        """Return the lobby, which is listening."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the connections of everybody who did not introduce himself."""
+        """Close the connections without an introduction."""
         for connection in list(self._callers):
             self._dismiss(connection)
         self._selector.close()
@@ -119,15 +119,15 @@ class Lobby:
         return None
 
     def _side(self, line: bytes) -> str | None:
-        """Read an introduction; None if the secret is not in it."""
+        """Parse an introduction; None if it lacks the secret."""
         try:
-            said = parse_json(line)
+            introduction = parse_json(line)
         except ValueError:
             return None
-        if not isinstance(said, dict) or not isinstance(said.get("side"), str):
+        if not isinstance(introduction, dict) or not isinstance(introduction.get("side"), str):
             return None
-        known = hmac.compare_digest(str(said.get("secret")).encode("utf-8", "replace"), self._secret.encode())
-        return said["side"] if known else None
+        known = hmac.compare_digest(str(introduction.get("secret")).encode("utf-8", "replace"), self._secret.encode())
+        return introduction["side"] if known else None
 
     def _dismiss_the_silent(self) -> None:
         now_s = time.monotonic()

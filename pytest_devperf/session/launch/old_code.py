@@ -34,7 +34,7 @@ APART = "a src layout, --import-mode=importlib, or the pytest script instead of 
 """How two environments keep their modules apart."""
 
 TIMEOUT_S = 60.0
-"""How long an interpreter may take to import two packages: a cold network file system takes half of it."""
+"""Longest wait for an interpreter to import two packages: a cold network file system takes half of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,25 +43,25 @@ class OldCode:
 
     environment: Environment
     words: str
-    """What it is, for people."""
+    """Description for users."""
     beside: Environment = HERE
     """The environment of the new code."""
     remedy: str
-    """What to know, or to do, if both sides import the same module from the checkout."""
+    """Explanation or next step if both sides import the same module from the checkout."""
 
 
 def find_old_code(program: str, folder: Path) -> OldCode:
     """Check that an interpreter's environment can measure in turns with this one.
 
     Args:
-        program: The interpreter, as it was given.
+        program: The interpreter, as the user named it.
         folder: What a relative path is relative to.
 
     Raises:
-        UsageError: There is no such interpreter, or it lacks pytest or a pytest-devperf that understands ours.
+        UsageError: There is no such interpreter, or it lacks pytest or a compatible pytest-devperf.
     """
     option = f"--devperf-against={program}"
-    path = Path(os.path.expanduser(program))  # noqa: PTH111 - a path may hold a ~
+    path = Path(os.path.expanduser(program))  # noqa: PTH111 - a path may contain a ~
     path = path if path.is_absolute() else Path(folder, path)
     if path.is_dir():
         raise UsageError(f"{option} is a folder: pass the interpreter in it (.../bin/python)")
@@ -102,13 +102,13 @@ def _ask(option: str, path: Path) -> dict[str, str | int]:
     found = parse_probe(asked.stdout)
     if found is None:
         lines = (asked.stderr or asked.stdout).strip().splitlines()
-        said = excerpt(printable(lines[-1])) if lines else f"exit code {asked.returncode}, no output"
-        raise UsageError(f"{option} is no Python interpreter that works: {said}")
+        shown = excerpt(printable(lines[-1])) if lines else f"exit code {asked.returncode}, no output"
+        raise UsageError(f"{option} is not a working Python interpreter: {shown}")
     return found
 
 
 def parse_probe(text: str) -> dict[str, str | int] | None:
-    r"""Read what `PROBE` prints last; None if that is something else.
+    r"""Parse the last line of the output of `PROBE`; None if it is something else.
 
     >>> parse_probe('a warning\n{"python": "3.12.1", "handover": 2}\n')
     {'python': '3.12.1', 'handover': 2}

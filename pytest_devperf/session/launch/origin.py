@@ -1,7 +1,7 @@
-"""The state this process was started in, copied before anything could change it.
+"""The state in which this process was started, copied before anything could change it.
 
-Fresh interpreters start from it: pytest and conftests put folders on `sys.path` and variables into the
-environment, and a second start must not inherit what the first one added.
+Fresh interpreters start with it: pytest and conftests add folders to `sys.path` and variables to the environment, and a
+second start must not inherit what the first one added.
 """
 
 from __future__ import annotations
@@ -19,4 +19,4 @@ SYS_PATH = tuple(sys.path)
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != HANDOVER_VARIABLE}
 
 HANDOVER = os.environ.pop(HANDOVER_VARIABLE, None)
-"""The handover file, taken away at once: a pytest that a test starts is not this interpreter."""
+"""The handover file; its variable is removed at once, since a pytest that a test starts is not this interpreter."""

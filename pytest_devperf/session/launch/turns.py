@@ -1,7 +1,7 @@
-"""Let two interpreters measure in turns: only one of them runs at a time, the other waits without using a CPU.
+"""Let two interpreters measure in turns: only one runs at a time, the other waits without using a CPU.
 
-Each asks for its turn before a case and after every round. The first round of a metric is taken to get
-ready and is not kept, so that what is paired lies close together in time.
+Each requests its turn before a case and after every round. The first round of a metric only prepares the code and is
+not kept, so that the rounds of a pair are close together in time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OLD: Side = "old"
 NEW: Side = "new"
 
 SIDES: Mapping[str, Side] = {"A": OLD, "B": NEW}
-"""Whose round each letter of an order is."""
+"""The side of each letter of an order."""
 
 LOOPBACK = "127.0.0.1"
 
@@ -41,7 +41,7 @@ class Pair:
     found: dict[str, dict[int, WorkerResult]]
     """By side."""
     crashed: frozenset[str] = frozenset()
-    """Sides whose interpreter ended before it was through; the other one was ended, too, after its case."""
+    """Sides whose interpreter ended before its last case; the other one was also ended, after its case."""
     modules: tuple[str, ...] = ()
     """Modules that the old side imported from the checkout."""
     of_revision: bool = False
@@ -50,7 +50,7 @@ class Pair:
 
 @dataclass(slots=True)
 class _Side:
-    """One side's interpreter, as it is seen from here."""
+    """The interpreter of one side, seen from the session."""
 
     side: str
     job: Job
@@ -58,11 +58,11 @@ class _Side:
     found: dict[int, WorkerResult]
     events: BinaryIO
     at: tuple[str, int] | None = None
-    """Where it waits for its turn; None: it has ended."""
+    """The point at which it waits for its turn; None: it has ended."""
     speaks: socket.socket | None = None
     """Its connection; None until it has introduced itself."""
     through: bool = False
-    """Whether it said that nothing is left."""
+    """Whether it reported that nothing is left to run."""
     modules: tuple[str, ...] = ()
     of_revision: bool = False
     heard: bytearray = field(default_factory=bytearray)
@@ -72,9 +72,9 @@ def run_pair(assignment: Assignment, *, pair: int, old: Environment, new: Enviro
     """Run cases in an interpreter of the old code and one of the new, round by round in turns.
 
     Args:
-        assignment: What both run, in the order in which both run it; only the new side's events are passed on.
+        assignment: The cases, in the order in which both sides run them; only events of the new side are passed on.
         pair: Zero-based number of the pair; it decides the order of turns.
-        old: The environment that holds the old code.
+        old: The environment with the old code.
         new: The environment of the new code.
     """
     with ExitStack() as stack:
@@ -103,18 +103,18 @@ def run_pair(assignment: Assignment, *, pair: int, old: Environment, new: Enviro
         )
 
 
-def _start_side(stack: ExitStack, assignment: Assignment, environment: Environment, told: Turns) -> _Side:
+def _start_side(stack: ExitStack, assignment: Assignment, environment: Environment, address: Turns) -> _Side:
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True))
     job = Job(assignment=assignment, folder=Path(folder), environment=environment)
-    job.hand_over(told)
+    job.hand_over(address)
     process = job.spawn()
     stack.callback(end, process)
     found = {each.index: WorkerResult() for each in assignment.wanted}
-    return _Side(told.side, job, process, found, stack.enter_context(job.events.open("rb")))
+    return _Side(address.side, job, process, found, stack.enter_context(job.events.open("rb")))
 
 
 class TurnCoordinator:
-    """The rule of turns."""
+    """Gives the sides their turns."""
 
     def __init__(self, sides: Mapping[str, _Side], lobby: Lobby, assignment: Assignment) -> None:
         self._sides = sides
@@ -123,7 +123,7 @@ class TurnCoordinator:
         self._place = {each.index: place for place, each in enumerate(assignment.wanted)}
 
     def play(self, order: str) -> None:
-        """Let both sides run to their end; rounds of the same case alternate in this order."""
+        """Let both sides run until they end; rounds of the same case alternate in this order."""
         self._meet()
         old, new = self._sides[OLD], self._sides[NEW]
         first, second = (old, new) if order[0] == "A" else (new, old)
@@ -143,19 +143,19 @@ class TurnCoordinator:
                 self._go(min((old, new), key=self._behind))
 
     def _is_over(self) -> bool:
-        """Whether one side has crashed and the other is through with its case: nothing is left to be paired."""
+        """Whether one side has crashed and the other has finished its case: no pairs can follow."""
         interpreters = self._sides.values()
         crashed = any(interpreter.at is None and not interpreter.through for interpreter in interpreters)
         return crashed and all(interpreter.at is None or interpreter.at[0] == "case" for interpreter in interpreters)
 
     def _behind(self, interpreter: _Side) -> tuple[int, int]:
-        """Sort by how far a side has come, so that the one behind catches up."""
+        """Return a sort key for the progress of a side, so that the one behind catches up."""
         if interpreter.at is None:
             return len(self._place), 0
         return self._place[interpreter.at[1]], 0 if interpreter.at[0] == "case" else 1
 
     def _meet(self) -> None:
-        """Wait until both sides have introduced themselves, or ended without it."""
+        """Wait until both sides have introduced themselves, or ended before that."""
         waiting = set(self._sides)
         while waiting:
             arrival = self._lobby.next(POLL_S)

@@ -1,8 +1,8 @@
 """Old and new code in turns on one machine (`--devperf-against`): a comparison that needs no saved run.
 
-The old code lives in another environment with an interpreter of its own. Start 1 runs the new code here, as
-ever, to learn what there is to measure and how often it has to be called; what is compared comes from pairs
-of fresh interpreters that alternate round by round.
+The old code is in another environment with its own interpreter. Start 1 runs the new code in this process, to learn
+which metrics there are and how many iterations they need. The verdict uses pairs of fresh interpreters that alternate
+round by round.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class InTurns:
         self._so_far = PairsSoFar()
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:  # noqa: ARG002 - every metric is calibrated alike
-        """Plan what start 1 does: calibrate, and fit the pairs into the budget."""
+        """Plan start 1: calibrate, and fit the pairs into the budget."""
         pairs = min(USUAL_PAIRS, most_pairs(state))
         return StartPlan(
             process=0,
@@ -61,7 +61,7 @@ class InTurns:
         )
 
     def starts(self, state: CaseState) -> int:
-        """Count the pairs of process starts at most: as many as the budget has room for, by what start 1 took."""
+        """Return the largest number of pairs that the budget allows, estimated from start 1."""
         if state.out_of_time:
             return max(1, state.old.pairs)
         pair_s = sum(_pair_s(each[0]) for each in results_of(state.starts[:1]).values()) if _runs_here(state) else 0.0
@@ -74,7 +74,7 @@ class InTurns:
         return self._so_far.judge(state, state.starts[1:], state.old.starts, most=self.starts(state))
 
     def next_start(self, state: CaseState) -> StartRequest | None:
-        """Ask for the pairs, then for starts of both sides that take load and memory."""
+        """Request the pairs, then starts of both sides that measure load and memory."""
         if not _runs_here(state) or state.old.missing is not None or state.out_of_time:
             return None
         pairs, pair = self.starts(state), state.old.pairs
@@ -96,9 +96,9 @@ class InTurns:
         return replace(solo_request(SOLOS, solo, solos, pairs + 1 + solo), paired=True) if solo < solos else None
 
     def record(self, state: CaseState) -> Record:
-        """Put the starts of the new code together, and lay the old beside them.
+        """Combine the starts of the new code, and add the old side's samples.
 
-        Start 1 is left out, and the rounds in which a side got ready: they are not compared.
+        Start 1 and the rounds in which a side prepared its code are omitted: they are not compared.
         """
         starts, olds = state.starts, state.old.starts
         if state.passed and state.old.pairs:
@@ -119,7 +119,7 @@ class InTurns:
         return compare_sides(record, kept(state.old.starts), state.policy, reason=reason, note=note, most=most)
 
     def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:  # noqa: ARG002 - none looks again
-        """Let the verdict stand."""
+        """Accept the verdict."""
         return None
 
     def describe_plan(self, states: Sequence[CaseState]) -> str:
@@ -140,7 +140,7 @@ def _runs_here(state: CaseState) -> bool:
 
 
 def _pair_s(first: StartResult) -> float:
-    """Give how long a pair of process starts takes for one metric, by the round of start 1."""
+    """Estimate the duration of a pair of process starts for one metric from the round of start 1."""
     if not first.rounds:
         return 0.0
     taken = first.rounds[0]

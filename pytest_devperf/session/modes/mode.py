@@ -19,63 +19,63 @@ class StartRequest:
     """A process start that a case needs. Cases with the same request share it, unless it is `alone`."""
 
     phase: int
-    """Requests of an earlier phase come first, whichever case they are of."""
+    """Requests of an earlier phase come first, whichever case makes them."""
     place: int
     """Its zero-based place among the starts of its phase."""
     of: int
-    """How many starts the phase has."""
+    """Number of starts in the phase."""
     what: str
-    """What the starts of the phase are called."""
+    """Name of the starts in the phase."""
     process: int
     """Index of the process start; no two starts of a case have the same."""
     role: Role
     start_plans: Mapping[str, StartPlan]
-    """What it does, by metric."""
+    """Plans by metric."""
     alone: bool = False
-    """Whether it measures one case only: load and memory are taken without neighbours."""
+    """Whether it measures only one case: load and memory are measured without other cases."""
     paired: bool = False
-    """Whether the old code is measured beside the new."""
+    """Whether the old code is measured, too."""
     rest_s: float = 0.0
     """Wait before the first start of its phase."""
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """Sorts the requests of all cases."""
+        """Sort key for the requests of all cases."""
         return self.phase, self.place, self.process
 
 
 class Mode(Protocol):
-    """The purpose of a session. It decides from the state of a case, and changes nothing."""
+    """The purpose of a session. A mode decides from the state of a case, and changes nothing."""
 
     hosts_apps: bool
-    """Whether it measures apps that host their own cases."""
+    """Whether it supports apps that host their own cases."""
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:
-        """Plan what start 1 does for a metric that it meets."""
+        """Plan start 1 for a metric that the test begins to measure."""
         ...
 
     def starts(self, state: CaseState) -> int:
-        """Count the process starts that take rounds, as far as it is known."""
+        """Count the process starts with rounds, as far as it is known."""
         ...
 
     def next_start(self, state: CaseState) -> StartRequest | None:
-        """Name the next process start that a case needs; None: it can be judged."""
+        """Return the next process start that a case needs; None: it can be judged."""
         ...
 
     def record(self, state: CaseState) -> Record:
-        """Put a case's process starts together.
+        """Combine a case's process starts.
 
         Raises:
-            CaseError: They contradict one another.
+            CaseError: They contradict each other.
         """
         ...
 
     def compare(self, state: CaseState, record: Record) -> Comparison | None:
-        """Reach a verdict; None: nothing is compared."""
+        """Return a verdict; None: nothing is compared."""
         ...
 
     def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:
-        """Name the further look that a verdict needs; None: it stands."""
+        """Return the further look that a verdict needs; None: the verdict is final."""
         ...
 
     def describe_plan(self, states: Sequence[CaseState]) -> str:

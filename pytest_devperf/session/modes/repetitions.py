@@ -1,8 +1,7 @@
-"""Unchanged code measured again and again (`--devperf-aa`): what noise a gate has to live with.
+"""Unchanged code measured repeatedly (`--devperf-aa`), to determine the noise that a gate has to tolerate.
 
-Every repetition is a run like the one that a comparison measures. Only the very first process start runs in
-the session's own process; all others are fresh. Nothing is compared with anything that was saved, and nothing
-is a regression.
+Every repetition is a run like one in a comparison. Only the very first process start runs in the session's own process;
+all others are fresh interpreters. Nothing is compared with a saved run, and nothing is a regression.
 """
 
 from __future__ import annotations
@@ -47,15 +46,15 @@ class Repetitions:
         self._count = count
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:
-        """Plan what start 1 does for a metric that it meets."""
+        """Plan start 1 for a metric that the test begins to measure."""
         return first_plan(state, metric, NOTHING)
 
     def starts(self, state: CaseState) -> int:
-        """Count the process starts of one repetition that take rounds."""
+        """Count the process starts with rounds in one repetition."""
         return starts_of(state)
 
     def next_start(self, state: CaseState) -> StartRequest | None:
-        """Ask for the starts of the first repetition that lacks any."""
+        """Request the starts of the first incomplete repetition."""
         requests = (self._next_of(state, number) for number in range(self._count))
         return next((request for request in requests if request is not None), None)
 
@@ -79,13 +78,13 @@ class Repetitions:
         return solo_request(2 * number + 1, solo, solos, first + starts + solo, what=f"{repetition}, {SOLO}")
 
     def _taken(self, state: CaseState, number: int) -> Sequence[CaseStart]:
-        """Pick the starts of one repetition out: indices are never used twice."""
+        """Select the starts of one repetition: indices are never reused."""
         starts = starts_of(state)
         each = starts + solo_starts_of(state, starts)
         return [start for start in state.starts if start.process // each == number]
 
     def record(self, state: CaseState) -> Record:
-        """Put the first repetition together."""
+        """Combine the starts of the first repetition."""
         return self._record(state, 0)
 
     def _record(self, state: CaseState, number: int) -> Record:
@@ -97,11 +96,11 @@ class Repetitions:
         )
 
     def compare(self, state: CaseState, record: Record) -> Comparison | None:  # noqa: ARG002 - of no case
-        """Compare with nothing that was saved."""
+        """Compare with nothing."""
         return None
 
     def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:  # noqa: ARG002 - none looks again
-        """Let the verdict stand."""
+        """Accept the verdict."""
         return None
 
     def describe_plan(self, states: Sequence[CaseState]) -> str:
@@ -118,7 +117,7 @@ class Repetitions:
         return f"repetition 1 of {self._count}, {f'start 1 of {starts}' if starts > 1 else 'measuring'}"
 
     def noises(self, states: Iterable[CaseState]) -> Mapping[str, tuple[Noise, ...]]:
-        """Sum up what every case that passed in all repetitions came to in each of them."""
+        """Summarise the values of every case that passed in all repetitions."""
         from pytest_devperf.compare.noise import noise
 
         return {

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from pytest_devperf.record.record import Comparison, Record
 
 CONFIRMING_STARTS = 6
-"""Starts over which a confirmation spreads its rounds: with three, a real +5 % is missed in nearly half of the
-cases where process starts differ by 3 %, with six in a third."""
+"""Starts that share the rounds of a confirmation: with three, a real +5 % is missed in nearly half of the cases if
+process starts differ by 3 %, with six in a third."""
 
 CONFIRM_REST_S = 10.0
-"""Wait before a suspect is measured again on a host: boosts and bursts are over by then."""
+"""Wait before a suspect is measured again on a host: by then, boosts and bursts have ended."""
 
 ROUNDS, SOLOS, AGAIN, AGAIN_SOLOS = range(4)
 """Phases: every case has its first look before a suspect is measured again."""
@@ -56,11 +56,11 @@ class SavedRuns:
         self._compare_hook = compare_hook
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:
-        """Plan what start 1 does for a metric that it meets."""
+        """Plan start 1 for a metric that the test begins to measure."""
         return first_plan(state, metric, self._ending(state))
 
     def starts(self, state: CaseState) -> int:
-        """Count the process starts that take rounds: a saved run has more of them if they differ."""
+        """Count the process starts with rounds: a saved run has more of them if they differ."""
         planned, taken = starts_of(state), counted(state.starts, solo=False)
         if state.out_of_time:
             return taken
@@ -75,11 +75,11 @@ class SavedRuns:
         return taken if further is None else taken + SAVED_AT_A_TIME
 
     def _may_have_more(self, state: CaseState) -> bool:
-        """Return whether a case may have more starts than were planned: nobody has said how many there are."""
+        """Return whether a case may have more starts than planned: the user has not set their number."""
         return state.passed and state.app is None and starts_of(state) > 1 and "processes" not in state.case.named
 
     def next_start(self, state: CaseState) -> StartRequest | None:
-        """Ask for the starts with rounds, then for those that take load and memory."""
+        """Request the starts with rounds, then those that measure load and memory."""
         if state.look is not None:
             return self._next_again(state, state.look)
         return None if state.out_of_time else self._next_of_first_look(state)
@@ -112,14 +112,14 @@ class SavedRuns:
                 start_plans=later_plans(state, part, Ending(bound=True), known=state.again, first=state.starts),
                 rest_s=0.0 if state.case.plan.cooldown == "off" else CONFIRM_REST_S,
             )
-        confirms = look.rounds is None  # what is proven by more starts are times made of rounds
+        confirms = look.rounds is None  # more starts only serve times measured in rounds
         solos, solo = solo_starts_of(state, starts_of(state)) if confirms else 0, counted(taken, solo=True)
         process = look.first_process + look.starts + solo
         what = f"confirming, {SOLO}"
         return solo_request(AGAIN_SOLOS, solo, solos, process, what=what) if solo < solos else None
 
     def record(self, state: CaseState) -> Record:
-        """Put a case's process starts together."""
+        """Combine a case's process starts."""
         taken = counted(state.starts, solo=False)
         return self._record(state, processes=max(starts_of(state), taken))
 
@@ -133,7 +133,7 @@ class SavedRuns:
         )
 
     def compare(self, state: CaseState, record: Record) -> Comparison | None:
-        """Compare a case with its baseline; another plugin's verdict beats ours."""
+        """Compare a case with its baseline; another plugin's verdict has precedence."""
         if not self._settings.compare or not (state.measured or state.baseline):
             return None
         if state.baseline is not None:
@@ -145,7 +145,7 @@ class SavedRuns:
         return compare(record, state.baseline, state.policy, measured_once=measured_once(state))
 
     def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:
-        """Measure a suspect again, and then in more starts while they may prove or refute it."""
+        """Measure a suspect again, and then in more starts while these may prove or refute it."""
         if self._settings.no_confirm or not state.passed:
             return None
         if state.look is not None:
@@ -156,9 +156,9 @@ class SavedRuns:
         starts = starts_of(state)
         again = starts
         if starts > 1 and "processes" not in state.case.named:
-            # As many as a saved run has, since what starts differ by decides there.
+            # As many as in a saved run, since the differences between starts decide there.
             again = min(max(CONFIRMING_STARTS, starts), state.case.plan.rounds)
-        # Suspects share interpreters if their starts are numbered alike.
+        # Suspects share interpreters if their starts have the same numbers.
         planned = starts + solo_starts_of(state, starts)
         return Look(first_process=max(planned, _next_process(state)), starts=again)
 
@@ -189,9 +189,9 @@ class SavedRuns:
         return f"start 1 of {starts}" if starts > 1 else "measuring"
 
     def _ending(self, state: CaseState) -> Ending:
-        """Say what may end a case early.
+        """Return what may end a case early.
 
-        A run that is saved has all its rounds, and so have the configurations of a sweep, or their floors could not be
+        A saved run has all its rounds. So do the configurations of a sweep: otherwise their floors could not be
         compared.
         """
         if self._settings.save is not None or state.case.sweep is not None:
@@ -201,5 +201,5 @@ class SavedRuns:
 
 
 def _next_process(state: CaseState) -> int:
-    """Give the index of the next process start: none is used twice."""
+    """Return the index of the next process start: indices are never reused."""
     return 1 + max(start.process for start in (*state.starts, *state.again))

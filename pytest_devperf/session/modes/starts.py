@@ -9,7 +9,7 @@ from pytest_devperf.case.plan import rounds_of_start
 from pytest_devperf.compare.bound import early_bound_ns, pace_of
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.measure.undisturbed import earlier_of
-from pytest_devperf.metric import LATENCY, TOLD_ONLY
+from pytest_devperf.metric import INFORMATIONAL, LATENCY
 from pytest_devperf.session.case_state import CaseState
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.starts.device import is_this_machine
@@ -22,43 +22,43 @@ SOLO = "load and memory, start"
 """Name of a start that measures load and memory."""
 
 ENDED_EARLY = frozenset({"early-pass", "converged", "too-slow"})
-"""Why the rounds of a metric ended before the plan did."""
+"""Reasons for which the rounds of a metric end before the plan does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """What may end a case before all its rounds are taken."""
+    """The reasons that may end a case before all its rounds are taken."""
 
     bound: bool = False
-    """Whether an early pass may: a run that is saved always has all its rounds."""
+    """Whether an early pass may end it: a saved run always has all its rounds."""
     converge: bool = False
-    """Whether convergence may."""
+    """Whether convergence may end it."""
 
 
 def starts_of(state: CaseState) -> int:
-    """Count the process starts that take rounds."""
+    """Count the process starts with rounds."""
     if state.app is not None and state.app.app.no_launch:
-        return 1  # an app that is started by hand is started once, for all rounds
+        return 1  # an app that the user starts is started once, for all rounds
     return state.case.plan.processes
 
 
 def solo_starts_of(state: CaseState, starts: int) -> int:
-    """Count the starts that take load and memory; none if one process takes everything."""
+    """Count the starts that measure load and memory; none if one process measures everything."""
     return max(SOLO_STARTS, starts) if state.starts and state.starts[0].solo and starts > 1 else 0
 
 
 def counted(starts: Sequence[CaseStart], *, solo: bool) -> int:
-    """Count the starts that take load and memory, or those that take rounds."""
+    """Count the starts that measure load and memory, or those with rounds."""
     return sum(1 for start in starts if (start.role == "solo") is solo)
 
 
 def role_of(starts: int) -> Role:
-    """Say what a start with rounds takes: everything, if it is the only one."""
+    """Return the role of a start with rounds: it measures everything if it is the only one."""
     return "rounds" if starts > 1 else "all"
 
 
 def first_plan(state: CaseState, metric: str, ending: Ending) -> StartPlan:
-    """Plan what start 1 does for a metric that it meets; the pace may come from the baseline."""
+    """Plan start 1 for a metric that the test begins to measure; the pace may come from the baseline."""
     plan = state.case.plan
     pace = pace_of(state.baseline, metric) if state.baseline is not None else None
     iterations, inner_loops = pace or (plan.iterations, None)
@@ -79,14 +79,14 @@ def first_plan(state: CaseState, metric: str, ending: Ending) -> StartPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Which part of a look a process start takes."""
+    """The part of a look that a process start measures."""
 
     process: int
     """Index of the start."""
     place: int
-    """Its zero-based place among the starts that spread the rounds."""
+    """Its zero-based place among the starts that share the rounds."""
     starts: int
-    """How many these are."""
+    """Number of these starts."""
 
 
 def later_plans(
@@ -96,10 +96,10 @@ def later_plans(
 
     Args:
         state: The case.
-        part: Which start it is.
-        ending: What may end the case early.
-        known: Earlier starts whose rounds count for that.
-        first: The starts by whose pace it goes, start 1 the first of them.
+        part: The part of the start.
+        ending: The reasons that may end the case early.
+        known: Earlier starts whose rounds count for these.
+        first: The starts that determine the pace, beginning with start 1.
     """
     if state.app is not None:
         return {LATENCY: _plan_of_app(state, part)}
@@ -154,7 +154,7 @@ def _bound(state: CaseState, metric: str, rounds: int) -> float | None:
 
 
 def _has_series(state: CaseState) -> bool:
-    """Return whether the same rounds give further series: they would end with `latency`, unjudged."""
+    """Return whether the rounds also give further series: if they ended with `latency`, these would stay unjudged."""
     if state.baseline is None:
         return False
     record = state.baseline.runs[0].record
@@ -165,14 +165,14 @@ def _has_series(state: CaseState) -> bool:
 def has_something_to_do(state: CaseState, start_plans: Mapping[str, StartPlan]) -> bool:
     """Return whether a further start with rounds would add anything."""
     if state.app is not None:
-        # Loads and sizes need as many launches as there are.
+        # Loads and sizes need all launches.
         return any(start.scalars or start.timed for start in state.starts)
     recorded = set() if _runs_test_once(state) else _recorded(state.starts)
-    return bool(recorded - TOLD_ONLY) or any(start_plan.rounds > 0 for start_plan in start_plans.values())
+    return bool(recorded - INFORMATIONAL) or any(start_plan.rounds > 0 for start_plan in start_plans.values())
 
 
 def measured_once(state: CaseState) -> frozenset[str]:
-    """Return the metrics that no later start measures again: what a test records itself if it is run only once."""
+    """Return the metrics that no later start measures again: values that a test records, if it runs only once."""
     if not _runs_test_once(state):
         return frozenset()
     return frozenset(_recorded(state.starts[:1]) - _recorded((*state.starts[1:], *state.again)))
@@ -190,16 +190,16 @@ def _recorded(starts: Sequence[CaseStart]) -> set[str]:
 def rounds_request(
     state: CaseState, part: Part, ending: Ending, *, known: Sequence[CaseStart], phase: int, of: int, what: str
 ) -> StartRequest | None:
-    """Ask for a start of a first look that takes rounds; None if it would add nothing.
+    """Request a start of a first look with rounds; None if it would add nothing.
 
     Args:
         state: The case.
-        part: Which start it is.
-        ending: What may end the case early.
-        known: Earlier starts whose rounds count for that.
+        part: The part of the start.
+        ending: The reasons that may end the case early.
+        known: Earlier starts whose rounds count for these.
         phase: Phase of the request.
-        of: How many starts the phase has.
-        what: What the starts of the phase are called.
+        of: Number of starts in the phase.
+        what: Name of the starts in the phase.
     """
     start_plans = later_plans(state, part, ending, known=known, first=state.starts)
     if not has_something_to_do(state, start_plans):
@@ -216,7 +216,7 @@ def rounds_request(
 
 
 def solo_request(phase: int, place: int, of: int, process: int, *, what: str = SOLO) -> StartRequest:
-    """Ask for a start that takes load and memory of one case."""
+    """Request a start that measures load and memory of one case."""
     return StartRequest(
         phase=phase, place=place, of=of, what=what, process=process, role="solo", start_plans={}, alone=True
     )

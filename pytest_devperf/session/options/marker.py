@@ -18,26 +18,26 @@ OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target", "sweep
 """Marker keywords that are not fields of the plan."""
 
 SUITES = ("quick", "full")
-"""Suites a marker may name."""
+"""Valid suites of a marker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedTest:
-    """A test, as far as a case is made of it."""
+    """The parts of a test that make a case."""
 
     nodeid: str
     case_id: str
     where: Location
     suite: Suite
     keywords: Mapping[str, Any]
-    """Those of all its markers, the nearest first."""
+    """Keywords of all its markers, the nearest first."""
 
 
 def make_case(test: MarkedTest, settings: Settings, seed: int) -> Case:
     """Make the case of a test.
 
     Raises:
-        UsageError: A marker's keyword is unknown or its value cannot be used; the test is named.
+        UsageError: A marker's keyword is unknown or its value is invalid; the message names the test.
     """
     keywords = test.keywords
     plan_keywords = _plan_keywords(test)
@@ -45,7 +45,7 @@ def make_case(test: MarkedTest, settings: Settings, seed: int) -> Case:
     plan = plan_of(settings, plan_keywords, seed)
     sweep = _text(test, "sweep")
     if sweep is not None and "processes" not in {**settings.plan_named, **plan_keywords}:
-        # As in a saved run: which configuration is best is asked of the process starts.
+        # As in a saved run: the process starts show which configuration is best.
         plan = replace(plan, processes=min(SAVING_PROCESSES, plan.rounds))
     _text(test, "id")
     where = test.where
@@ -84,7 +84,7 @@ def _plan_keywords(test: MarkedTest) -> dict[str, Any]:
 
 
 def _near(key: str, rows: Iterable[str]) -> str:
-    """Suggest what was probably meant, or list all keywords."""
+    """Suggest the most similar keyword, or list all."""
     if key in SESSION_FIELDS:
         return f"it applies to a whole session, so use --devperf-{key.replace('_', '-')} or the ini key devperf_{key}"
     from difflib import get_close_matches
@@ -105,7 +105,7 @@ def _text(test: MarkedTest, key: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{test.nodeid}: @pytest.mark.devperf({key}={value!r}): must be a text that is not empty")
+        raise UsageError(f"{test.nodeid}: @pytest.mark.devperf({key}={value!r}): must be a non-empty text")
     return value
 
 
@@ -117,7 +117,7 @@ def _switch(test: MarkedTest, key: str) -> bool:
 
 
 def _tolerance(test: MarkedTest, given: object) -> dict[str, float]:
-    """Read `"40%"` or `{"load": "40%"}`."""
+    """Parse `"40%"` or `{"load": "40%"}`."""
     if given is None:
         return {}
     pairs = given.items() if isinstance(given, Mapping) else [("*", given)]

@@ -12,38 +12,38 @@ MOST_COUNT = 10_000_000
 """Most rounds, iterations or process starts: their samples fill 80 MB, and even calls of 100 ns take days."""
 
 MOST_SEED = 10**18 - 1
-"""Largest seed: 18 digits can still be typed again."""
+"""Largest seed: a user can still copy 18 digits."""
 
 LARGEST = 1e9
-"""Largest number of degrees or percent: beyond it a check would be switched off without a word."""
+"""Largest number of degrees or percent: a larger one would silently disable a check."""
 
 
 def parse_count(text: str) -> int:
-    """Read a whole number of at least one."""
+    """Parse a whole number of at least one."""
     return _whole(text, 1)
 
 
 FEWEST_REPETITIONS = 2
-"""Runs of unchanged code of which one can be compared with another."""
+"""Fewest runs of unchanged code that can be compared with each other."""
 
 
 def parse_repetitions(text: str) -> int:
-    """Read a number of runs that can be compared with one another."""
+    """Parse a number of runs that can be compared with each other."""
     return _whole(text, FEWEST_REPETITIONS)
 
 
 def parse_not_negative(text: str) -> int:
-    """Read a whole number of at least zero."""
+    """Parse a whole number of at least zero."""
     return _whole(text, 0)
 
 
 def parse_seed(text: str) -> int:
-    """Read a whole number of at least zero and at most 18 digits."""
+    """Parse a whole number of at least zero and at most 18 digits."""
     return _whole(text, 0, MOST_SEED)
 
 
 def parse_seconds(text: str) -> float:
-    """Read a time in seconds, from zero to a year."""
+    """Parse a time in seconds, from zero to a year."""
     value = _number(text)
     if not 0 <= value <= LONGEST_S:
         raise ValueError("must be a number of seconds, from 0 to a year")
@@ -51,7 +51,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_budget(text: str) -> float:
-    """Read a time in seconds, above zero and up to a year."""
+    """Parse a time in seconds, above zero and up to a year."""
     value = _number(text)
     if not 0 < value <= LONGEST_S:
         raise ValueError("must be a number above 0 (seconds, up to a year)")
@@ -59,7 +59,7 @@ def parse_budget(text: str) -> float:
 
 
 def parse_fraction(text: str) -> float:
-    """Read a positive number below one."""
+    """Parse a positive number below one."""
     value = _number(text)
     if not 0 < value < 1:
         raise ValueError("must be a number between 0 and 1")
@@ -67,7 +67,7 @@ def parse_fraction(text: str) -> float:
 
 
 def parse_positive(text: str) -> float:
-    """Read a positive number that is no accident."""
+    """Parse a positive number of a plausible size."""
     value = _number(text)
     if not 0 < value <= LARGEST:
         raise ValueError(f"must be a number above 0, up to {LARGEST:g}")
@@ -75,7 +75,7 @@ def parse_positive(text: str) -> float:
 
 
 def parse_choice(*choices: str) -> Callable[[str], str]:
-    """Make a reader that takes one of a few words."""
+    """Return a parser that accepts one of a few words."""
 
     def parse(text: str) -> str:
         if text not in choices:
@@ -86,7 +86,7 @@ def parse_choice(*choices: str) -> Callable[[str], str]:
 
 
 def parse_cooldown(text: str) -> str:
-    """Read `auto`, `off`, seconds or `temp=C`, and keep the text."""
+    """Parse `auto`, `off`, seconds or `temp=C`, and keep the text."""
     if text in {"auto", "off"}:
         return text
     number = text.removeprefix("temp=")
@@ -98,7 +98,7 @@ def parse_cooldown(text: str) -> str:
 
 
 def parse_bool(text: str) -> bool:
-    """Read an ini file's yes or no."""
+    """Parse a boolean of an ini file."""
     word = text.strip().lower()
     if word in {"1", "true", "yes", "on"}:
         return True
@@ -108,22 +108,22 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_names(text: str) -> tuple[str, ...]:
-    """Read names separated by commas."""
+    """Parse names separated by commas."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise ValueError("must hold at least one name")
+        raise ValueError("must contain at least one name")
     return names
 
 
 def parse_tolerance(text: str) -> tuple[str, float]:
-    """Read `X%` or `METRIC=X%` into a metric name (`*` for times made of rounds) and a fraction."""
-    from pytest_devperf.compare.policy import parse_tolerance as parse  # a comparison's own word
+    """Parse `X%` or `METRIC=X%` into a metric name (`*` for times measured in rounds) and a fraction."""
+    from pytest_devperf.compare.policy import parse_tolerance as parse  # the comparison defines the format
 
     return parse(text)
 
 
 def parse_percent(text: str) -> float:
-    """Read `X%` into a fraction."""
+    """Parse `X%` into a fraction."""
     try:
         name, fraction = parse_tolerance(text)
     except ValueError as problem:
@@ -144,7 +144,7 @@ def _whole(text: str, least: int, most: int = MOST_COUNT) -> int:
 
 
 def _number(text: str) -> float:
-    """Read a number; not a number if it is none."""
+    """Parse a number; NaN for any other text."""
     try:
         return float(text)
     except ValueError:

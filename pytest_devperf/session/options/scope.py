@@ -1,4 +1,4 @@
-"""The locations of tests, and which of them a session may collect."""
+"""The locations of tests, and those that a session may collect."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 INSTALLED = frozenset({"site-packages", "dist-packages"})
-"""Folders of installed packages. A file outside rootdir is known by its path below such a folder, wherever the
-environment lies."""
+"""Folders of installed packages. A file outside rootdir is identified by its path below such a folder, wherever the
+environment is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The location of a test, or of a word of the command line."""
+    """The location of a test, or of an argument on the command line."""
 
     path: str
     """File or folder, relative to rootdir, with slashes."""
@@ -22,7 +22,7 @@ class Location:
     """Names below the file, `TestSort::test_it[3]`; empty for a whole file or folder."""
 
     def holds(self, other: Location) -> bool:
-        """Return whether another location is this one or within it.
+        """Return whether another location is the same or within this one.
 
         >>> Location("t").holds(Location("t/test_a.py", "test_sort")), Location("t").holds(Location("t2/test_a.py"))
         (True, False)
@@ -51,7 +51,7 @@ def _is_below(names: str, above: str) -> bool:
 
 
 def relative_path(path: Path, root: Path) -> str:
-    """Spell a path so that it is the same in every session and, as far as can be, on every machine.
+    """Spell a path so that it is the same in every session and, if possible, on every machine.
 
     >>> relative_path(Path("/work/tests/test_a.py"), Path("/work"))
     'tests/test_a.py'
@@ -80,7 +80,7 @@ class Scope:
     root: Path = Path()
 
     def holds(self, where: Location | None) -> bool:
-        """Tell whether a test is in it; where a test is not known to be, only a session that takes everything is."""
+        """Check whether a test is in scope; a test at an unknown location is only in a scope of everything."""
         if where is None:
             return self.named is None
         path = os.path.normpath(self.root / where.path)
@@ -94,18 +94,18 @@ class Collected:
     """The tests that a session collected, and those that the user excluded."""
 
     ids: frozenset[str] = frozenset()
-    """Ids of the cases that were collected, deselected ones too."""
+    """Ids of the cases that were collected, deselected ones included."""
     scope: Scope = Scope(None)
     deselected: int = 0
-    """How many cases the user deselected."""
+    """Number of cases that the user deselected."""
     only_failed: bool = False
-    """Whether `--lf` leaves whole files out, which pytest reports to nobody."""
+    """Whether `--lf` skips whole files, which pytest reports to no plugin."""
 
     @property
     def narrowed(self) -> bool:
-        """Whether the user left cases out, beside those outside the paths given."""
+        """Whether the user excluded cases, apart from those outside the given paths."""
         return self.deselected > 0 or self.only_failed
 
     def holds(self, case_id: str) -> bool:
-        """Return whether a case was there to be selected, an app's by its test."""
+        """Return whether a case was collected; for a case of an app, its test."""
         return self.only_failed or case_id in self.ids or any(case_id.startswith(f"{host}[") for host in self.ids)

@@ -12,7 +12,7 @@ from pytest_devperf.compare.policy import Iqr, Policy
 from pytest_devperf.errors import UsageError
 
 SAVING_PROCESSES = 6
-"""Process starts of a run that is saved: a lucky baseline is the largest error left."""
+"""Process starts of a saved run: a lucky baseline is the largest remaining error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +35,10 @@ class Settings:
     tolerance: tuple[tuple[str, float], ...] = ()
     """Tolerances of the command line, or of the ini file if the command line has none."""
     tolerance_cli: bool = False
-    """Whether they come from the command line, and so beat a marker's."""
+    """Whether they come from the command line, and so override a marker's."""
     fail_on_incomparable: bool = False
     fail_on_missing: bool | None = None
-    """None: where nothing was deselected."""
+    """None: only if nothing was deselected."""
     rule: str = "proven"
     iqr: Iqr = "undisturbed"
     no_confirm: bool = False
@@ -62,7 +62,7 @@ class Settings:
 
     @property
     def compared_with(self) -> str | None:
-        """What is compared with: a label, a file or other code; None: nothing."""
+        """The reference of the comparison: a label, a file or other code; None: nothing."""
         return self.compare or self.against
 
     @property
@@ -77,15 +77,15 @@ def plan_of(settings: Settings, marker: Mapping[str, Any], seed: int) -> Plan:
     if "processes" not in fields:
         fields["processes"] = SAVING_PROCESSES if settings.save else Plan().processes
     plan = Plan(**fields)
-    # A start without a round would say nothing; more starts than rounds are only refused where they were named.
+    # A start without rounds would be useless; more starts than rounds are only refused if the user set both.
     return replace(plan, processes=min(plan.processes, plan.rounds), suite=fields.get("suite", "quick"))
 
 
 def policy_of(settings: Settings, case: Case, *, together: int = 1) -> Policy:
-    """Say what a case's comparison is strict about: by the command line, then the marker, then the ini file.
+    """Return the rules of a case's comparison: from the command line, then the marker, then the ini file.
 
     Args:
-        settings: The session's.
+        settings: The session's settings.
         case: The case.
         together: Metrics that are judged together with it.
     """
@@ -106,7 +106,7 @@ def policy_of(settings: Settings, case: Case, *, together: int = 1) -> Policy:
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse combinations that contradict themselves."""
+    """Refuse contradictory combinations."""
     from pytest_devperf.record.caution import CAUTIONS
 
     if settings.append and not settings.save:
@@ -158,7 +158,7 @@ def _refuse_unspreadable_budget(settings: Settings) -> None:
 
 
 def _refuse_two_aims(settings: Settings) -> None:
-    """Refuse to repeat, or to measure in turns, and to compare with a saved run or to save in one session."""
+    """Refuse a session that repeats or measures in turns, and also saves a run or compares with one."""
     aims = {
         "--devperf-aa": settings.aa,
         "--devperf-against": settings.against,
@@ -170,5 +170,5 @@ def _refuse_two_aims(settings: Settings) -> None:
         does = {"--devperf-aa": "measures unchanged code repeatedly", "--devperf-against": "measures in turns"}
         raise UsageError(
             f"{given[0]}={aims[given[0]]} {does[given[0]]}, and neither saves a run nor compares with one: "
-            f"leave {given[1]} out"
+            f"omit {given[1]}"
         )

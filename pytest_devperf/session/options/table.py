@@ -1,8 +1,8 @@
 """The table of all options, from which they are registered and read.
 
-A row's name is spelt alike everywhere: `--devperf-min-rounds`, ini key `devperf_min_rounds`, marker
-keyword `min_rounds`, `Plan.min_rounds`. The command line beats the marker, the marker beats the ini
-file, the ini file beats the default.
+A row has the same name everywhere: `--devperf-min-rounds`, ini key `devperf_min_rounds`, marker keyword
+`min_rounds`, `Plan.min_rounds`. The command line overrides the marker, the marker overrides the ini file, the ini
+file overrides the default.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NEEDS: dict[str | None, str] = {
     "SECONDS": "a number of seconds",
     "X%": "a percentage",
 }
-"""What the value of an option is, by its metavar."""
+"""Descriptions of an option's value, by its metavar."""
 
 
 class Row(NamedTuple):
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """How it is written on the command line."""
+        """Its spelling on the command line."""
         return f"--{self.key.replace('_', '-')}"
 
     @property
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
     @property
     def needs(self) -> str:
-        """What an empty value lacks."""
+        """Description of the missing value in an error message."""
         return "true or false" if self.kind in FLAGS else NEEDS.get(self.metavar, "a value")
 
 
@@ -129,10 +129,10 @@ PLAN_ROWS: tuple[Row, ...] = (
     ),
     Row("seed", "seed for the order of cases (default: random, and printed)", parse_seed, metavar="N"),
 )
-"""Options that are fields of the plan; a marker may name any of them but the session's own."""
+"""Options that are fields of the plan; a marker may set any of them except the session's own."""
 
 SESSION_FIELDS = frozenset({"order", "seed", "pin_clocks", "affinity", "cooldown_floor", "cooldown_max"})
-"""Plan fields that hold for a whole session: a marker cannot name them."""
+"""Plan fields that apply to a whole session: a marker cannot set them."""
 
 ROWS: tuple[Row, ...] = (
     Row("", "measure the cases; without it each runs once, as an ordinary test", kind="flag", everyday=True),
@@ -260,8 +260,8 @@ INI_ONLY: tuple[Row, ...] = (
 )
 
 AIMS: tuple[Row, ...] = tuple(row for row in ROWS if row.name in {"save", "compare", "against", "aa"})
-"""Options that say what a measuring session is for. On the command line each implies `--devperf`; an ini key says how
-a session measures, never whether."""
+"""Options that set the purpose of a measuring session. On the command line each implies `--devperf`; an ini key sets
+how a session measures, never whether."""
 
 OUTPUTS: tuple[Row, ...] = tuple(row for row in ROWS if row.name in {"json", "html", "markdown"})
-"""Options that name a file which a session writes at its end, or `-` for standard output."""
+"""Options that name a file that a session writes at its end, or `-` for standard output."""

@@ -1,4 +1,4 @@
-"""Turn the reports of one launch of an app into process starts of many cases."""
+"""Convert the reports of one launch of an app to process starts of many cases."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.protocol import Target
 
 RUN_ID_BYTES = 8
-"""Random bytes of a run's id: an app that stayed alive from an earlier run must not guess it."""
+"""Random bytes of a run's id: an app left over from an earlier run must not guess it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchOptions:
-    """What is asked of one launch of an app."""
+    """The options of one launch of an app."""
 
     only: str | None = None
-    """The one case that is wanted."""
+    """The only case to run."""
     iterations: int | None = None
-    """Iterations per round, where a baseline gives them; None: as planned."""
+    """Iterations per round, if a baseline sets them; None: as planned."""
     done: tuple[str, ...] = ()
-    """Cases that nobody waits for any more."""
+    """Cases that are no longer expected."""
     build: bool = True
-    tell: Callable[[str], None] = field(default=lambda _: None)
+    announce: Callable[[str], None] = field(default=lambda _: None)
     """Shows a sentence to the user."""
 
 
@@ -51,7 +51,7 @@ class AppLaunch:
 
 
 def launch_first(bench: Bench, launch: AppLaunch, options: LaunchOptions | None) -> None:
-    """Launch an app as start 1 of its cases, and add its reports as they come.
+    """Launch an app as start 1 of its cases, and add its reports as they arrive.
 
     Raises:
         CaseError: It reported no case.
@@ -66,7 +66,7 @@ def launch_first(bench: Bench, launch: AppLaunch, options: LaunchOptions | None)
             "use --devperf-save and --devperf-compare",
         )
     start_plan = bench.orders.start_plan(LATENCY)
-    if app.no_launch:  # nobody starts it by hand again and again
+    if app.no_launch:  # the user starts it only once
         start_plan = replace(start_plan, rounds=start_plan.total_rounds)
     for report in reports_of(target, app, start_plan, bench.case.plan, options):
         launch.reports.append(report)
@@ -81,8 +81,8 @@ def reports_of(
 
     Raises:
         Unsupported: The target runs no apps.
-        CaseError: The app is not there, or ended without a case that must come.
-        TargetError: The device went away, or the app fell silent.
+        CaseError: The app is missing, or ended its run without a case that it must report.
+        TargetError: The device is gone, or the app sent nothing in time.
     """
     if not isinstance(target, Hosting):
         raise Unsupported(f"app {app.id} runs on a phone, not on {target.device.name}", "use --devperf-target=android")
@@ -94,16 +94,16 @@ def reports_of(
         only=options.only,
         done=options.done,
     )
-    yield from target.host(app, task, build=options.build, tell=options.tell)
+    yield from target.host(app, task, build=options.build, announce=options.announce)
 
 
 def start_of(report: CaseReport, app: App, around: CaseStart, *, process: int, rounds: int) -> CaseStart:
-    """Make a case's process start of what the app reported about it.
+    """Create a case's process start from the app's report.
 
     Args:
         report: The report.
         app: The app.
-        around: The launch: its device, looks and facts.
+        around: The launch: its device, sensor readings and facts.
         process: Zero-based index of the process start.
         rounds: Rounds planned over all starts.
     """

@@ -1,4 +1,4 @@
-"""Check which calls of a test have to be awaited, and which were."""
+"""Check that a test awaits the calls that must be awaited."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pytest_devperf.errors import CaseError
 
 
 class AwaitedCalls:
-    """Remembers what a test has to await, until it does."""
+    """Remembers the calls that a test has to await, until it does."""
 
     def __init__(self) -> None:
         self._open: dict[str, Coroutine[Any, Any, Any]] = {}
-        """Measurements that were handed out and not awaited yet, by metric."""
+        """Measurements that were returned and not awaited yet, by metric."""
         self._plain: dict[str, Call] = {}
         """Plain calls made in a coroutine, by the type of their result."""
 
     def hand_out(self, metric: str, work: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
-        """Hand a measurement out that begins when it is awaited."""
+        """Return a measurement that begins when it is awaited."""
 
         async def awaited() -> Any:  # noqa: ANN401 - whatever is awaited
             del self._open[metric]
@@ -35,17 +35,17 @@ class AwaitedCalls:
 
     def explain(self, error: TypeError) -> None:
         """Add an explanation to the error of a test that awaited the result of a plain function."""
-        said = str(error)
-        call = next((call for kind, call in self._plain.items() if kind in said and "await" in said), None)
+        text = str(error)
+        call = next((call for kind, call in self._plain.items() if kind in text and "await" in text), None)
         if call is not None:
             name = name_of(call.function)
-            error.args = (f"{said}: {name} is no coroutine function, so devperf({name}, ...) is called without await",)
+            error.args = (f"{text}: {name} is no coroutine function, so devperf({name}, ...) is called without await",)
 
     def close(self, case_id: str) -> None:
         """End the test.
 
         Raises:
-            CaseError: A measurement was asked for and never awaited: nothing was measured.
+            CaseError: A measurement was never awaited: nothing was measured.
         """
         forgotten = list(self._open)
         for coroutine in self._open.values():

@@ -1,4 +1,4 @@
-"""What one process start of one case works with, and how a workload that is up is spent."""
+"""The state of one process start of one case, and the measurements made on a loaded workload."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import MIN_ITERATIONS
 from pytest_devperf.case.workload import Call, Workload
-from pytest_devperf.measure.loop import Around, measure_start
+from pytest_devperf.measure.loop import RoundHooks, measure_start
 from pytest_devperf.measure.round import Round
 from pytest_devperf.metric import Metric
 from pytest_devperf.sensor.context import Context
@@ -22,37 +22,37 @@ from pytest_devperf.targets.awaited import AnyRunner, run_now
 from pytest_devperf.targets.protocol import Clock, Target
 
 __tracebackhide__ = True
-# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 TargetFor = Callable[[Workload], Target]
 """Chooses the device of a workload."""
 
 CoolAgain = Callable[[Target], bool]
-"""Lets a device cool that throttled in a round; False if the round is to be kept as it is."""
+"""Lets a device cool that throttled in a round; False if the round is kept as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What every case of a session is measured with."""
+    """The tools for measuring every case of a session."""
 
     clock: Clock
     prefixes: Mapping[str, str]
     """Folders that differ between machines and runs, and their placeholders in a workload's hash."""
     use_anchor: bool = True
     look: Callable[[Target], Context] = lambda target: target.look()
-    """Reads a device's sensors before and after a process start, those of plugins too."""
+    """Reads a device's sensors before and after a process start, those of plugins included."""
     on_round: Callable[[Round], None] = lambda _: None
     """Called after each round."""
 
 
 class Probe(Protocol):
-    """A measurement that a test has made, and that can be made again without the test.
+    """A measurement of a test that can be repeated without the test.
 
-    Targets that start processes of their own (a phone, a virtual device) need no test for their later starts.
+    Targets that start their own processes (a phone, a virtual device) do not need the test for later starts.
     """
 
     def repeat(self, bench: Bench, target: Target) -> None:
-        """Measure once more, in another process start."""
+        """Measure again, in another process start."""
         ...
 
 
@@ -66,33 +66,33 @@ class Bench:
 
         Args:
             case: The case.
-            orders: What this start is asked to do.
+            orders: The instructions for this start.
             target_for: Chooses the device of a workload.
-            tools: What every case of the session is measured with.
+            tools: The tools of the session.
             cool_again: Lets a device cool that throttled in a round; None: no round is taken again.
         """
         self.case = case
         self.orders = orders
         self.notes = StartNotes(case, orders.process, orders.role, tools.prefixes, tools.look)
         self.probes: list[Probe] = []
-        """What was measured, so that it can be measured again."""
+        """The measurements so far, so that they can be repeated."""
         self.tools = tools
         self.target_for = target_for
         self._cool_again = cool_again
 
     @property
     def start(self) -> CaseStart:
-        """What this start gave so far."""
+        """The result of this start so far."""
         return self.notes.start
 
     @property
     def takes_rounds(self) -> bool:
-        """Whether this start takes timed rounds."""
+        """Whether this start measures timed rounds."""
         return self.orders.role != "solo"
 
     @property
     def takes_scalars(self) -> bool:
-        """Whether this start takes loads and sizes."""
+        """Whether this start measures loads and memory."""
         return self.orders.role != "rounds"
 
     def enter(self, workload: Workload, name: str) -> Target:
@@ -102,25 +102,25 @@ class Bench:
         return target
 
     async def take_rounds(self, runner: AnyRunner, metric: Metric) -> None:
-        """Take the rounds of a metric that are asked of this start, if any are."""
+        """Take the planned rounds of a metric, if there are any."""
         self.notes.add_software(runner)
         if not self.takes_rounds:
             return
         self.notes.claim(metric.name)
         start_plan = self.orders.start_plan(metric.name)
-        start_result = await measure_start(runner, start_plan, self.case.plan, self.tools.clock, self.around_rounds())
+        start_result = await measure_start(runner, start_plan, self.case.plan, self.tools.clock, self.round_hooks())
         self.notes.add_result(metric, start_result)
 
     async def take_memory_of_call(self, runner: AnyRunner) -> None:
-        """Take the memory of a call, if this start takes sizes and the test asks for them."""
+        """Measure the memory of a call, if this start measures memory and the test requests it."""
         if self.takes_scalars and self.case.memory:
             taken = runner.memory(MIN_ITERATIONS)
             self.notes.add_memory(await taken if isawaitable(taken) else taken)
 
-    def around_rounds(self) -> Around:
-        """Say what happens around each round: the rest before it, whom to call, whether it is taken again."""
+    def round_hooks(self) -> RoundHooks:
+        """Return the rest before each round, the callbacks, and whether a round is taken again."""
         target = self.notes.target
-        return Around(
+        return RoundHooks(
             rest_s=rest_s(self.case.plan, target),
             use_anchor=self.tools.use_anchor,
             look=self.notes.look_between if target is not None and is_this_machine(target) else None,
@@ -129,7 +129,7 @@ class Bench:
         )
 
     def _redo(self, taken: Round) -> bool:
-        """Take a round again that a phone throttled in, once it has cooled down."""
+        """Take a round in which a phone throttled again, once the phone has cooled down."""
         target = self.notes.target
         if not taken.throttled or target is None or self._cool_again is None:
             return False
@@ -144,7 +144,7 @@ class TimedProbe:
     workload: Workload
 
     def repeat(self, bench: Bench, target: Target) -> None:
-        """Measure once more, in another process start."""
+        """Measure again, in another process start."""
         bench.notes.target = target
         if not bench.takes_rounds and not bench.notes.wants_memory(self.workload):
             return

@@ -21,7 +21,7 @@ def is_phone(target: Target | None) -> bool:
 
 
 def rest_s(plan: Plan, target: Target | None) -> float:
-    """Return the wait between rounds: as planned, or what suits the device."""
+    """Return the wait between rounds: as planned, or the default of the device."""
     return _rest_s(plan, HOST if target is None else target.device.kind)
 
 

@@ -1,4 +1,4 @@
-"""Convert facts that a test reports about its work so that every record can contain them."""
+"""Convert facts that a test reports about its work to plain data, which every record can contain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LARGEST_INT = 2**63 - 1
 """Larger integers are not exact in most readers of JSON."""
 
 MOST_VALUES = 1000
-"""Values of one fact that stay readable: a record is no place for a data set, and a list that holds itself has no
+"""Values of one fact that stay readable: a record is not meant for data sets, and a list that contains itself has no
 end."""
 
 DEEPEST_FACT = 20
@@ -20,16 +20,16 @@ DEEPEST_FACT = 20
 
 
 class _TooMuch(Exception):
-    """A fact holds too much to be spelled out."""
+    """A fact contains too much to be spelled out."""
 
 
 def plain_fact(value: object, digest: Digest) -> Any:  # noqa: ANN401 - plain data
-    """Spell a fact as plain data: the same value gives the same spelling in every process.
+    """Convert a fact to plain data: the same value has the same spelling in every process.
 
     Args:
         value: Numbers, texts and containers of them stay readable; anything else becomes its type and the
             start of its digest.
-        digest: Knows the paths that become placeholders.
+        digest: Knows the paths that are replaced by placeholders.
 
     >>> plain_fact((1, 2.5, "x", None), Digest()), plain_fact({"a": (1,)}, Digest()), plain_fact(float("nan"), Digest())
     ([1, 2.5, 'x', None], {'a': [1]}, 'nan')
@@ -67,7 +67,7 @@ class _Speller:
 
 
 def _unboxed(value: Any) -> object:  # noqa: ANN401 - any object
-    """Take the number out of an array library's scalar."""
+    """Return the number in an array library's scalar."""
     kind = type(value)
     if not (defines(kind, "shape") and defines(kind, "item")):
         return value
@@ -82,7 +82,7 @@ def _opaque(value: object, digest: Digest) -> str:
 
 
 def _spelled(value: float) -> str:
-    """Write a number that JSON cannot hold."""
+    """Format a number that JSON cannot represent."""
     try:
         return str(value)
     except ValueError:  # an integer of more digits than Python prints
@@ -90,5 +90,5 @@ def _spelled(value: float) -> str:
 
 
 def readable(text: str) -> str:
-    """Escape what UTF-8 cannot hold."""
+    """Escape characters that UTF-8 cannot encode."""
     return text.encode(errors="backslashreplace").decode()

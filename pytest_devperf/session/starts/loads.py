@@ -1,4 +1,4 @@
-"""Objects that are brought up to be measured: their load cycles, and the memory they take."""
+"""Objects whose load is measured: their load cycles, and their memory."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.host.memory.footprint import Footprint
 
 __tracebackhide__ = True
-# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 LOAD_CYCLES = 3
 """Loads per process start; their median is the value of that start."""
 
 
 class LoadedObject:
-    """An object that `devperf.load` brings up, its load cycles and its memory pass."""
+    """An object that `devperf.load` loads, its load cycles and its memory pass."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class LoadedObject:
         self._loads: list[int] = []
 
     def first(self) -> Any:  # noqa: ANN401 - whatever the factory makes
-        """Bring the test's own object up."""
+        """Load the test's own object."""
         if self._footprint is None:
             return self._made()
         with self._footprint.children.watched():
@@ -60,7 +60,7 @@ class LoadedObject:
         return loaded
 
     def resume(self) -> None:
-        """Go on watching the peak: the object that was loaded goes to work."""
+        """Continue to sample the peak: the loaded object is now used."""
         if self._footprint is not None:
             self._footprint.resume()
 
@@ -77,7 +77,7 @@ class LoadedObject:
 
     @property
     def loads_ns(self) -> Sequence[int]:
-        """What each load took."""
+        """Durations of all loads."""
         return self._loads
 
     def _made(self) -> Any:  # noqa: ANN401 - whatever the factory makes
@@ -99,7 +99,7 @@ def _footprint() -> Footprint:
 
 
 def load_scalars(loads: Sequence[int]) -> list[ScalarValues]:
-    """Return the load of a start, the median of its cycles in ns, and its first load."""
+    """Return the load of a start, which is the median of its cycles in ns, and its first load."""
     if not loads:
         return []
     return [
@@ -109,7 +109,7 @@ def load_scalars(loads: Sequence[int]) -> list[ScalarValues]:
 
 
 def memory_scalars(memory: Memory | None) -> list[ScalarValues]:
-    """Return sizes above the baseline, in MiB."""
+    """Return memory above the baseline, in MiB."""
     if memory is None:
         return []
     base = memory.baseline / BYTES_PER_MIB

@@ -1,4 +1,4 @@
-"""Measure the calls of the fixture, in one process start."""
+"""Measure the calls of the fixture in one process start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_devperf.session.starts.loads import LoadedObject
 
 __tracebackhide__ = True
-# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 
 class Meter:
@@ -32,19 +32,19 @@ class Meter:
 
         Args:
             bench: The process start.
-            launch: What an app is asked for beside the plan; None: this session measures no apps.
+            launch: Options for an app; None: this session measures no apps.
         """
         self.bench = bench
         self._launch = launch
         self._loaded: LoadedObject | None = None
         self._running: str | None = None
-        """What is being measured."""
+        """The measurement in progress."""
         self._broken: str | None = None
-        """How a measurement ended that was not brought to its end."""
+        """Why a measurement did not complete."""
         self.app_launch: AppLaunch | None = None
-        """What an app reported."""
+        """Reports of an app."""
 
-    # -- what a test asks for -------------------------------------------------------------------
+    # -- the calls of a test --------------------------------------------------------------------
 
     def time(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
         """Time a call in rounds and return the result of its first, unrecorded call."""
@@ -58,7 +58,7 @@ class Meter:
             return result
 
     async def time_awaited(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
-        """Time a coroutine function, or an asynchronous stream, inside the running loop."""
+        """Time a coroutine function, or an asynchronous stream, in the running loop."""
         from pytest_devperf.targets.host.call import AwaitedCallRunner
 
         with self._alone(name):
@@ -71,7 +71,7 @@ class Meter:
             return result
 
     def load(self, factory: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Bring an object up; in the starts that take loads, time it and begin the memory pass."""
+        """Load an object; in the starts that measure loads, time it and begin the memory pass."""
         from pytest_devperf.session.starts.loads import LoadedObject
 
         bench = self.bench
@@ -87,7 +87,7 @@ class Meter:
         return self._loaded.first()
 
     def model(self, model: Model) -> Any:  # noqa: ANN401 - outputs by name
-        """Time only a model's methods; in the starts that measure loads, its load and memory too."""
+        """Time a model's methods; in the starts that measure loads, its load and memory too."""
         from pytest_devperf.session.starts.models import measure_model
 
         return measure_model(self.bench, model)
@@ -104,13 +104,13 @@ class Meter:
                 bench.notes.add_memory(runner.memory(bench.case.plan.iterations))
 
     def paired(self, old: Workload, new: Workload) -> Any:  # noqa: ANN401 - outputs by name
-        """Measure two programs or two models in turns; returns the new one's outputs."""
+        """Measure two programs or two models in turns; return the new one's outputs."""
         from pytest_devperf.session.starts.pair import measure_paired
 
         return measure_paired(self.bench, old, new)
 
     def app(self, app: App) -> tuple[str, ...]:
-        """Launch an app that hosts its own cases; returns the names of the cases that it reported."""
+        """Launch an app that hosts its own cases; return the names of the cases that it reported."""
         from pytest_devperf.session.starts.app import AppLaunch, launch_first
 
         if self.app_launch is not None:
@@ -120,30 +120,30 @@ class Meter:
         return tuple(report.case for report in self.app_launch.reports)
 
     def record(self, name: str, value: float, *, unit: str, better: Better) -> None:
-        """Keep a value that the test found out itself."""
+        """Record a value that the test itself measured."""
         self.bench.notes.record(name, value, unit=unit, better=better)
 
     def state(self, facts: Mapping[str, Any]) -> None:
-        """Write down facts of the work done."""
+        """Record facts about the work done."""
         self.bench.notes.add_facts(facts)
 
     def give_up(self, reason: str) -> None:
-        """Write down why the target cannot run what the test asks for."""
+        """Record why the target cannot run the test's workload."""
         self.bench.start.unsupported = reason
 
     def finish(self) -> None:
-        """Take what can only be taken when the test's own references are gone."""
+        """Measure the rest, which is only possible after the test has released its references."""
         bench = self.bench
         if self._broken is not None:
             raise CaseError(
                 f"{bench.case.id}: {self._broken}, which the test caught",
-                "let it through, or measure a workload that does not raise",
+                "do not catch it, or measure a workload that does not raise",
             )
         if self._loaded is not None and bench.takes_scalars:
             bench.notes.add_memory(self._loaded.finish())
             bench.notes.add_loads(self._loaded.loads_ns)
         if bench.notes.target is None and bench.start.scalars:
-            # Nothing but values that the test found out itself: it found them where calls run.
+            # Only values that the test itself measured: it runs on the target of calls.
             bench.notes.settle(bench.target_for(Call(function=self.finish)))
         if bench.notes.target is not None:
             bench.notes.finish()
@@ -152,10 +152,10 @@ class Meter:
 
     @contextmanager
     def _alone(self, name: str) -> Iterator[None]:
-        """Refuse a measurement that begins while another one of this test is under way."""
+        """Refuse a measurement that begins during another one of this test."""
         if self._running is not None:
             raise CaseError(
-                f"{self.bench.case.id}: {name!r} was to be measured while {self._running!r} is",
+                f"{self.bench.case.id}: {name!r} was called during the measurement of {self._running!r}",
                 "measure one after the other",
             )
         self._running = name
@@ -166,7 +166,7 @@ class Meter:
 
     @contextmanager
     def _unbroken(self, name: str) -> Iterator[None]:
-        """Note a measurement that ends with an exception: the test may catch it, but has no measurement then."""
+        """Record a measurement that ends with an exception: even if the test catches it, the measurement is missing."""
         try:
             yield
         except BaseException as error:
@@ -179,7 +179,7 @@ class Meter:
         return replace(call, memory=bench.takes_scalars and self._loaded is None and bench.case.memory)
 
     async def _spend(self, runner: AnyRunner, metric: Metric, workload: Call | Command) -> None:
-        """Do with a runner what this start is for: rounds, memory, or both."""
+        """Make the measurements of this start on a runner: rounds, memory, or both."""
         bench = self.bench
         if bench.takes_rounds:
             bench.probes.append(TimedProbe(metric=metric, workload=workload))
@@ -189,6 +189,6 @@ class Meter:
         if self._loaded is None:
             await bench.take_memory_of_call(runner)
         elif bench.takes_scalars:
-            # The peak is the load's: the object that was loaded is at work here.
+            # The peak is that of the load: here the loaded object is used.
             self._loaded.resume()
             await run_timed(runner, MIN_ITERATIONS, 1)

@@ -1,4 +1,4 @@
-"""Measure models alone: the time of every method, and load and memory of the file."""
+"""Measure models: the time of every method, and load and memory of the file."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pytest_devperf.targets.protocol import Answering, Runner, Surveying, Target
 from pytest_devperf.targets.survey import Survey
 
 __tracebackhide__ = True
-# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodProbe:
-    """One method of a model that was timed."""
+    """A timed method of a model."""
 
     model: Model
 
     def repeat(self, bench: Bench, target: Target) -> None:
-        """Measure once more, in another process start."""
+        """Measure again, in another process start."""
         bench.notes.target = target
         _measure_method(bench, target, self.model)
 
 
 def measure_model(bench: Bench, model: Model) -> Any:  # noqa: ANN401 - outputs by name
-    """Time a model's methods; in the starts that take loads, its load and memory too."""
+    """Time a model's methods; in the starts that measure loads, its load and memory too."""
     target = bench.enter(model, EXECUTE)
     survey = target.survey(model) if isinstance(target, Surveying) else Survey()
     bench.notes.add_survey(survey)
@@ -59,7 +59,7 @@ def _measure_method(bench: Bench, target: Target, model: Model) -> Any:  # noqa:
             run_now(bench.take_rounds(runner, metric))
             outputs = outputs_of(runner)
     if bench.takes_scalars and not bench.notes.has(LOAD):
-        # The first method's: the file is loaded once, whichever method runs then.
+        # That of the first method: the file is loaded once, whichever method runs then.
         outputs = _load_again(bench, target, model, outputs)
     elif outputs is None:
         with target.start(model, bench.orders.process) as runner:
@@ -69,7 +69,7 @@ def _measure_method(bench: Bench, target: Target, model: Model) -> Any:  # noqa:
 
 
 def _load_again(bench: Bench, target: Target, model: Model, outputs: Any) -> Any:  # noqa: ANN401 - outputs by name
-    """Bring a model up several times: the first for memory, all for the load."""
+    """Load a model several times: all loads are timed, the first one also measures memory."""
     loads_ns: list[int] = []
     for cycle in range(LOAD_CYCLES):
         with target.start(replace(model, memory=cycle == 0), bench.orders.process) as runner:

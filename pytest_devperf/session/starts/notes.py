@@ -1,4 +1,4 @@
-"""Record the results of one process start as it happens."""
+"""Record the results of one process start as it runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class StartNotes:
     ) -> None:
         self.start = CaseStart(process=process, role=role)
         self.target: Target | None = None
-        """The device this case turned out to run on."""
+        """The device on which this case runs; None before its first workload."""
         self._case = case
         self._prefixes = prefixes
         self._look = look
@@ -59,27 +59,27 @@ class StartNotes:
     # -- the device and the work ------------------------------------------------------------------
 
     def settle(self, target: Target) -> None:
-        """Write down a device as this case's, and read its sensors."""
+        """Record the device of this case, and read its sensors."""
         self.target = target
         self.start.device = target.device
-        if not is_phone(target):  # a phone's programs are timed there; a plugin's device may time calls in this process
+        if not is_phone(target):  # a phone times programs itself; a plugin's device may time calls in this process
             self.start.instrumented = read_instrument()
         self.look()
 
     def look(self) -> None:
-        """Read the device's sensors, those of plugins too."""
+        """Read the device's sensors, those of plugins included."""
         assert self.target is not None
         self.start.looks.append(self._look(self.target))
 
     def look_between(self) -> Context:
-        """Read the device's own sensors between two rounds: those of plugins may take long and disturb the next one."""
+        """Read the device's own sensors between two rounds: those of plugins may be slow and disturb the next round."""
         assert self.target is not None
         seen = self.target.look()
         self.start.looks.append(seen)
         return seen
 
     def enter(self, workload: Workload, name: str, target: Target) -> None:
-        """Write down a workload and the device it runs on.
+        """Record a workload and its device.
 
         Raises:
             CaseError: The case began on another device.
@@ -100,11 +100,11 @@ class StartNotes:
             self.add_work(name, workload, digest)
 
     def wants_memory(self, workload: Workload) -> bool:
-        """Return whether the memory of a workload is taken."""
+        """Return whether the memory of a workload is measured."""
         return self._case.memory or not isinstance(workload, Call)
 
     def add_work(self, name: str, workload: Workload, digest: Digest | None = None) -> None:
-        """Write down the hash of a whole workload, a model's surveyed inputs included."""
+        """Record the hash of a whole workload, the inputs in a model's survey included."""
         digest = digest or Digest(self._prefixes)
         facts = self.start.inputs if isinstance(workload, Model) else None
         self.start.works[name] = fingerprint(workload, digest, facts={}, input_facts=facts)
@@ -113,11 +113,11 @@ class StartNotes:
             self.start.inputs.update(describe_inputs(named_inputs(workload), digest))
 
     def add_survey(self, survey: Survey) -> None:
-        """Write down what a target found out about a model.
+        """Record a target's survey of a model.
 
         Raises:
-            CaseError: The test has to pass something before any of its methods can be executed.
-            Unsupported: It has no method that can be executed.
+            CaseError: The test has to pass something before a method can be executed.
+            Unsupported: The model has no method that can be executed.
         """
         self.start.skipped_methods.update({**survey.skipped, **survey.wanting})
         self.start.inputs.update({name: dict(facts) for name, facts in survey.inputs.items()})
@@ -128,25 +128,25 @@ class StartNotes:
         survey.require_method()
 
     def add_software(self, runner: object) -> None:
-        """Write down the software that runs a workload, if only its runner knows it."""
+        """Record the software that runs a workload, if only its runner knows it."""
         if isinstance(runner, Describing):
             self.start.env.update(runner.env)
 
     def add_facts(self, facts: Mapping[str, Any]) -> None:
-        """Write down facts of the work done; they must be the same in every start."""
+        """Record facts about the work done; they must be the same in every start."""
         from pytest_devperf.session.starts.facts import plain_fact, readable
 
         for name, value in facts.items():
             fact = self.start.facts[readable(name)] = plain_fact(value, Digest(self._prefixes))
             self.start.digests[f"facts: fact {name!r}"] = Digest().of(fact).hex()[:FINGERPRINT_DIGITS]
 
-    # -- what was measured ------------------------------------------------------------------------
+    # -- measurements -----------------------------------------------------------------------------
 
     def claim(self, name: str) -> None:
         """Refuse a metric that was measured before.
 
         Raises:
-            CaseError: It was.
+            CaseError: It was measured before.
         """
         if self.has(name) or any(timed.metric.name == name for timed in self.start.timed):
             raise CaseError(
@@ -155,11 +155,11 @@ class StartNotes:
             )
 
     def has(self, name: str) -> bool:
-        """Return whether there are single values of a metric."""
+        """Return whether a metric has single values."""
         return any(each.metric.name == name for each in self.start.scalars)
 
     def add_result(self, metric: Metric, start_result: StartResult) -> None:
-        """Keep the rounds of a metric, and the values that a tool printed in them."""
+        """Record the rounds of a metric, and the values that a tool printed in them."""
         self.start.timed.append(Timed(metric=metric, start_result=start_result))
         for taken in start_result.rounds:
             for name, (value, unit, better) in taken.values.items():
@@ -174,7 +174,7 @@ class StartNotes:
             self.record(name, value, unit=unit, better=better)
 
     def record(self, name: str, value: float, *, unit: str, better: Better) -> None:
-        """Keep a value that the test or a tool found out itself.
+        """Record a value that the test or a tool measured.
 
         Raises:
             CaseError: The metric was measured before, in rounds or in another unit.
@@ -203,7 +203,7 @@ class StartNotes:
         self.start.scalars.extend(load_scalars(loads_ns))
 
     def add_memory(self, memory: Memory | None) -> None:
-        """Keep the sizes that were taken in this start."""
+        """Record the memory measured in this start."""
         from pytest_devperf.session.starts.loads import memory_scalars
 
         self.start.scalars.extend(memory_scalars(memory))
@@ -211,7 +211,7 @@ class StartNotes:
             self.start.unseen_children = True
 
     def finish(self) -> None:
-        """Read the sensors for the last time; record the energy per iteration if only one workload ran."""
+        """Read the sensors for the last time; record the energy per iteration if there was only one workload."""
         self.look()
         if len(self.start.timed) != 1:
             return

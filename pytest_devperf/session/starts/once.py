@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.protocol import Target
 
 __tracebackhide__ = True
-# pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 
 class Once:
     """Runs the calls of the fixture once, unmeasured."""
 
     def __init__(self, open_host: Callable[[], Target]) -> None:
-        """Open nothing yet; `open_host` opens the target of this machine."""
+        """Prepare the calls; `open_host` opens the target of this machine when it is needed."""
         self._open_host = open_host
 
     def time(self, name: str, call: Call) -> Any:  # noqa: ANN401, ARG002 - whatever the call returns; as the meter
@@ -32,13 +32,13 @@ class Once:
         return run_in_loop(lambda: await_once(call)) if is_awaited(call) else call_once(call)
 
     async def time_awaited(self, name: str, call: Call) -> Any:  # noqa: ANN401, ARG002 - as above
-        """Await a call once, inside the running loop."""
+        """Await a call once, in the running loop."""
         from pytest_devperf.targets.host.once import await_once
 
         return await await_once(call)
 
     def load(self, factory: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Bring an object up."""
+        """Load an object."""
         made = factory(*args, **kwargs)
         refuse_unfinished(factory, made)
         return made
@@ -52,7 +52,7 @@ class Once:
         self._run(command)
 
     def paired(self, old: Workload, new: Workload) -> Any:  # noqa: ANN401 - outputs by name
-        """Run both once; returns the new one's outputs."""
+        """Run both once; return the new one's outputs."""
         self._run(old)
         return self._run(new)
 
@@ -60,7 +60,7 @@ class Once:
         """Refuse to launch an app.
 
         Raises:
-            Unsupported: Always: an app's cases are its own, and nobody would receive them.
+            Unsupported: Always: nothing would receive the reports of its cases.
         """
         raise Unsupported(
             f"app {app.id} hosts its own cases, so it runs only if they are measured",
@@ -68,13 +68,13 @@ class Once:
         )
 
     def record(self, name: str, value: float, *, unit: str, better: Better) -> None:
-        """Keep nothing."""
+        """Record nothing."""
 
     def state(self, facts: Mapping[str, Any]) -> None:
-        """Keep nothing."""
+        """Record nothing."""
 
     def give_up(self, reason: str) -> None:
-        """Keep nothing."""
+        """Record nothing."""
 
     def _run(self, workload: Model | Command | Workload) -> Any:  # noqa: ANN401 - outputs by name
         from pytest_devperf.case.workload import Model

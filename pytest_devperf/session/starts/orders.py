@@ -28,7 +28,7 @@ class Orders(Protocol):
 
 
 class FirstOrders:
-    """Orders of start 1: plans are made as the test meets its metrics."""
+    """Orders of start 1: each plan is made when the test begins to measure the metric."""
 
     def __init__(self, role: Role, plan: Callable[[str], StartPlan]) -> None:
         self.process = 0
@@ -41,7 +41,7 @@ class FirstOrders:
 
 
 class LaterOrders:
-    """Orders of a later start: plans were made from what start 1 found."""
+    """Orders of a later start: the plans are based on the results of start 1."""
 
     def __init__(self, case_id: str, process: int, role: Role, start_plans: Mapping[str, StartPlan]) -> None:
         self.process = process

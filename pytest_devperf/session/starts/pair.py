@@ -20,23 +20,23 @@ from pytest_devperf.targets.protocol import Surveying, Target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairProbe:
-    """Two workloads that were measured in turns as a metric."""
+    """Two workloads that were measured in turns as one metric."""
 
     name: str
     old: Workload
     new: Workload
 
     def repeat(self, bench: Bench, target: Target) -> None:
-        """Measure once more, in another process start."""
+        """Measure again, in another process start."""
         bench.notes.target = target
         _take_turns(bench, target, self)
 
 
 def measure_paired(bench: Bench, old: Workload, new: Workload) -> Any:  # noqa: ANN401 - outputs by name
-    """Measure both in turns, every method that the new one has; returns the new one's outputs."""
+    """Measure both in turns, every method of the new one; return the new one's outputs."""
     is_command = isinstance(new, Command)
     target = bench.enter(new, LATENCY if is_command else EXECUTE)
-    bench.start.solo = False  # neither load nor memory is taken of them
+    bench.start.solo = False  # neither load nor memory of them is measured
     if not (isinstance(old, Model) and isinstance(new, Model)):
         return _measure(bench, target, PairProbe(name=LATENCY, old=old, new=new))
     outputs = None
@@ -70,7 +70,7 @@ def _measure(bench: Bench, target: Target, pair: PairProbe) -> Any:  # noqa: ANN
 
 
 def _take_turns(bench: Bench, target: Target, pair: PairProbe) -> Any:  # noqa: ANN401 - outputs by name
-    """Bring both up, let them take turns, and keep both sides."""
+    """Load both, measure them in turns, and record both sides."""
     if not bench.takes_rounds:
         return None
     start_plan, process = bench.orders.start_plan(pair.name), bench.orders.process
@@ -92,7 +92,7 @@ def _take_turns(bench: Bench, target: Target, pair: PairProbe) -> Any:  # noqa: 
             bench.case.plan,
             bench.tools.clock,
             order=turns_and_ready(start_plan.process, start_plan.rounds - READY),
-            around=bench.around_rounds(),
+            hooks=bench.round_hooks(),
         )
         outputs = outputs_of(after)
     metric = time_metric(pair.name)

@@ -1,6 +1,6 @@
 """The result of one process start of one case, as plain data.
 
-The same values are made in the session's own process and in fresh interpreters, from which they travel as JSON.
+The values are created in the session's own process or in a fresh interpreter, which sends them as JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
 
 Role = Literal["rounds", "solo", "all"]
-"""What a process start is for.
+"""The purpose of a process start.
 
 `rounds`: timed rounds, shared with other cases. `solo`: load and memory of one case, alone in its
 interpreter. `all`: everything in one process (`--devperf-processes=1`).
@@ -32,24 +32,24 @@ class Timed:
 
 @dataclass(slots=True, kw_only=True)
 class ScalarValues:
-    """Single values of one metric in one process start: loads, sizes, what a test found out itself."""
+    """Single values of one metric in one process start: loads, memory, values that a test itself measured."""
 
     metric: Metric
     values: list[float]
     """ns for loads, MiB for sizes, the metric's own unit otherwise."""
     baseline: float | None = None
-    """Memory before the workload was brought up, in MiB."""
+    """Memory before the workload was loaded, in MiB."""
 
 
 @dataclass(slots=True, kw_only=True)
 class CaseStart:
-    """What one process start of one case gave."""
+    """The result of one process start for one case."""
 
     process: int
     role: Role
     timed: list[Timed] = field(default_factory=list)
     olds: list[Timed] = field(default_factory=list)
-    """The old sides of metrics that were measured in turns within the test."""
+    """The old sides of metrics that the test measured in turns."""
     scalars: list[ScalarValues] = field(default_factory=list)
     kind: str | None = None
     """Kind of the first workload: `call`, `model`, `command`, `app`."""
@@ -58,7 +58,7 @@ class CaseStart:
     works: dict[str, str] = field(default_factory=dict)
     """Fingerprint of every workload by the metric it was measured as."""
     ways: dict[str, str] = field(default_factory=dict)
-    """The same without what the workload is given, for a case whose inputs differ from start to start."""
+    """The same without the workload's inputs, for a case whose inputs differ between starts."""
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     model_sha256: str | None = None
@@ -70,11 +70,11 @@ class CaseStart:
     instrumented: str | None = None
     unsupported: str | None = None
     timed_whole: bool = False
-    """Whether a program was timed from its start to its end."""
+    """Whether a program was timed as a whole."""
     unseen_children: bool = False
-    """Whether a child process came and went without its memory being counted."""
+    """Whether a child process ended whose memory was not counted."""
     solo: bool = False
-    """Whether the case has a load or sizes, which are taken in starts of its own."""
+    """Whether the case has a load or memory, which separate starts measure."""
 
 
 def results_of(starts: Iterable[CaseStart]) -> dict[str, list[StartResult]]:

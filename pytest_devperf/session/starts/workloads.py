@@ -22,13 +22,13 @@ Paired = Union[Sequence[PathLike], PathLike]
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """Makes the workloads of one test, and refuses arguments that cannot be one."""
+    """Makes the workloads of one test, and refuses invalid arguments."""
 
     case_id: str
     folder: str
-    """Of the test file."""
+    """Folder of the test file."""
     providers: tuple[str, ...] | None = None
-    """Execution providers of models that name none."""
+    """Execution providers for models that name none."""
 
     def call(
         self,
@@ -65,17 +65,17 @@ class Workloads:
         return Call(function=function, args=args, kwargs=kwargs, shape="stream")
 
     def require_factory(self, factory: Callable[..., Any]) -> None:
-        """Refuse what cannot bring an object up."""
+        """Refuse a factory that is not a plain function."""
         self.require_callable(factory, "devperf.load")
         if what_it_gives(factory) != "result":
             raise CaseError(
                 f"{self.case_id}: devperf.load calls a plain function, and {name_of(factory)} is none, "
-                "so that only the making of a coroutine or generator would be timed",
-                "bring the object up in a plain function",
+                "so that only the creation of a coroutine or generator would be timed",
+                "load the object in a plain function",
             )
 
     def require_callable(self, given: object, word: str) -> None:
-        """Refuse what cannot be called."""
+        """Refuse an object that cannot be called."""
         refuse_uncallable(given, word=f"{self.case_id}: {word}")
 
     def model(
@@ -88,8 +88,8 @@ class Workloads:
         provider_options: Sequence[Mapping[str, str]] | None = None,
         session_options: Mapping[str, Any] | None = None,
     ) -> Model:
-        """Make a model of its file."""
-        file = os.path.join(self.folder, os.fspath(path))  # noqa: PTH118 - a model's path may be a text
+        """Make a model from its file."""
+        file = os.path.join(self.folder, os.fspath(path))  # noqa: PTH118 - a model's path may be a str
         if not os.path.isfile(file):  # noqa: PTH113 - as above
             raise CaseError(f"{self.case_id}: no model at {file}", "pass a path relative to the test file")
         return Model(
@@ -111,7 +111,7 @@ class Workloads:
         environment: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> Command:
-        """Make a command of its argument list."""
+        """Make a command from its argument list."""
         if isinstance(argv, str) or not argv:
             raise CaseError(f"{self.case_id}: devperf.command takes a list of arguments", "split the command line")
         words = tuple(os.fspath(word) for word in argv)
@@ -149,7 +149,7 @@ class Workloads:
         )
 
     def require_name(self, name: str) -> str:
-        """Refuse what cannot be the name of a metric."""
+        """Refuse an invalid metric name."""
         if not isinstance(name, str) or not name or any(not (c.isalnum() or c in "._-") for c in name):
             raise CaseError(
                 f"{self.case_id}: {name!r} is not a valid metric name",
@@ -158,7 +158,7 @@ class Workloads:
         return name
 
     def require_value(self, name: str, value: object, better: str) -> float:
-        """Refuse what cannot be recorded as a value."""
+        """Refuse a value that cannot be recorded."""
         number = _as_float(value)
         if number is None or not is_recorded_value(number):
             raise CaseError(f"{self.case_id}: devperf.record({name!r}, {shown(value)}) is not a finite number")
@@ -186,7 +186,7 @@ class Workloads:
 
 
 def _as_float(value: object) -> float | None:
-    """Convert a number, one of numpy's too; None for anything else, and for one that no float holds."""
+    """Convert a number, numpy's included; None for anything else, and for one that is too large for a float."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return None
     try:

@@ -197,25 +197,25 @@ class Services:
             apps=self.apps.processes,
             log=self.apps.log,
         )
-        said = respond(name, request)
-        self._carry_out(said)
-        return said.out, said.err, said.code
+        response = respond(name, request)
+        self._carry_out(response)
+        return response.out, response.err, response.code
 
     def _memory_kib(self, pid: int) -> tuple[int, int, int] | None:
         system = self.sandbox.system
         here = find_process(system.pid, pid) if system.isolated else pid
         return None if here is None else memory_kib(here)
 
-    def _carry_out(self, said: Response) -> None:
-        if said.change:
-            self.simulation.change(**said.change)
+    def _carry_out(self, response: Response) -> None:
+        if response.change:
+            self.simulation.change(**response.change)
             self.refresh()
-        if said.logged is not None:
-            self.apps.log = said.logged
-        if said.stop is not None:
-            self.apps.stop(said.stop)
-        if said.launch is not None:
-            self.spawn(self.apps.run(said.launch, said.extras))
+        if response.logged is not None:
+            self.apps.log = response.logged
+        if response.stop is not None:
+            self.apps.stop(response.stop)
+        if response.launch is not None:
+            self.spawn(self.apps.run(response.launch, response.extras))
 
     def _own_answer(self, words: list[str]) -> tuple[str, str, int]:
         cores = self.simulation.person.body.cores

@@ -42,7 +42,7 @@ class _OutputWriter:
         self._packets = packets
         self._left = context.mishap.cut_after_bytes
 
-    async def say(self, kind: int, data: bytes) -> None:
+    async def send(self, kind: int, data: bytes) -> None:
         """Send one piece; output that a mishap cuts ends here without notice."""
         if not data:
             return
@@ -94,9 +94,9 @@ async def serve_shell(stream: AdbStream, context: ShellContext, text: str, *, pa
 async def _pump(source: asyncio.StreamReader, kind: int, writer: _OutputWriter, sandbox: Sandbox) -> None:
     back = sandbox.outward()
     while data := await source.read(READ_BYTES):
-        await writer.say(kind, data if back is None else back.feed(data))
+        await writer.send(kind, data if back is None else back.feed(data))
     if back is not None:
-        await writer.say(kind, back.end())
+        await writer.send(kind, back.end())
 
 
 class _InputReader:

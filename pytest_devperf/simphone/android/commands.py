@@ -81,10 +81,10 @@ def _power_service(request: Request) -> Response:
         return Response(
             err="Failed to set FIXED_PERFORMANCE mode\nThe Power HAL of this device does not offer it\n", code=FAILED
         )
-    return _hold(request) if words[1:2] == ("true",) else _let_go(request)
+    return _pin_clocks(request) if words[1:2] == ("true",) else _unpin_clocks(request)
 
 
-def _hold(request: Request) -> Response:
+def _pin_clocks(request: Request) -> Response:
     """Enter fixed-performance mode, subject to the mishap; nothing is printed either way."""
     changes: Mapping[Pinning, Mapping[str, Any]] = {
         "works": {"pinned": True},
@@ -94,7 +94,7 @@ def _hold(request: Request) -> Response:
     return Response(change=changes.get(request.mishap.pinning, {}))
 
 
-def _let_go(request: Request) -> Response:
+def _unpin_clocks(request: Request) -> Response:
     """Leave fixed-performance mode."""
     if request.mishap.restoring == "refused":
         return Response(err="Failed to reset FIXED_PERFORMANCE mode\nThe Power HAL did not answer\n", code=FAILED)

@@ -15,13 +15,13 @@ def format_thermalservice(person: Personality, state: State) -> str:
     form = person.thermal
     if form is None:
         return "Can't find service: thermalservice\n"
-    told = state.status if state.status_override is None else state.status_override
+    shown = state.status if state.status_override is None else state.status_override
     lines = []
     if form.override_line:
         lines.append(f"IsStatusOverride: {_java(state.status_override is not None)}")
     if form.listeners:
         lines += _listeners("ThermalEventListeners", 4) + _listeners("ThermalStatusListeners", 2)
-    lines.append(f"Thermal Status: {told if form.ready else 0}")
+    lines.append(f"Thermal Status: {shown if form.ready else 0}")
     lines.append("Cached temperatures:")
     lines += [_temperature(form, sensor, person, state, form.cached_off_c) for sensor in reversed(person.sensors)]
     lines.append(f"HAL Ready: {_java(form.ready)}")

@@ -101,7 +101,7 @@ class Sandbox(ABC):
             where = self._shown_below / name
             shown, written = self._shown.get(name, ("", None))
             if shown != text or (anew and self.barrier is not None and _written(where) != written):
-                # A file of /proc is a mount of its own: a new file in its place would not be visible.
+                # A file of /proc is a separate mount: a new file in its place would not be visible.
                 (_overwrite if self.barrier is None and name.startswith("proc/") else self.put)(where, text)
                 self._shown[name] = (text, _written(where))
 

@@ -1,4 +1,4 @@
-"""An app on the phone that hosts its own cases: built, started, listened to, looked after, ended."""
+"""An app on the phone that hosts its own cases: built, started, watched, ended."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ from pytest_devperf.targets.app.launch import AppCommand, build_app
 from pytest_devperf.targets.app.wire import CaseReport, Task
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+")
-"""What an application id is made of. Source: developer.android.com, "Set the application ID"."""
+"""Form of an application id. Source: developer.android.com, "Set the application ID"."""
 
 NOT_STARTED = re.compile(r"^\s*Error(:| type \d)", re.MULTILINE)
-"""What `am start` prints if it started nothing; old ones return 0 all the same. A name may hold the word, too.
+"""Output of `am start` if it started nothing; old versions return 0 even then. A name may also contain the word.
 
 Source: AOSP ActivityManagerShellCommand.runStartActivity.
 """
 
 END_LOOKS = 20
-"""Looks, a tenth of a second apart, until an app that was ended counts as still running."""
+"""Checks, a tenth of a second apart, after which an app that was ended counts as still running."""
 
 APPEAR_S = 10
-"""How long an app may take to appear among the processes: a cold start with a slow class loader."""
+"""Longest wait for an app's process to appear: a cold start with a slow class loader."""
 
 RESTARTS = 3
-"""Starts in a row after which nothing new came: an app that dies three times without a case will not recover."""
+"""Starts in a row without a new report: an app that dies three times without a case will not recover."""
 
 LOG_LINES = 5
-"""Lines of the phone's log about an app that died: the exception and where it came from."""
+"""Lines of the phone's log about an app that died: the exception and its origin."""
 
 
-def host_app(app: App, task: Task, link: Link, *, build: bool, tell: Callable[[str], None]) -> Iterator[CaseReport]:
-    """Run an app once, and give each case's report as it comes.
+def host_app(app: App, task: Task, link: Link, *, build: bool, announce: Callable[[str], None]) -> Iterator[CaseReport]:
+    """Run an app once, and yield the report of each case when it arrives.
 
     Args:
         app: The app.
-        task: What it is asked to do.
+        task: Its task.
         link: The phone.
-        build: Whether the app's `build` command runs first.
-        tell: Shows a sentence to the user.
+        build: Whether to run the app's `build` command first.
+        announce: Shows a sentence to the user.
 
     Raises:
-        CaseError: The app is not there, or ended without a case that must come.
-        TargetError: The phone went away, or the app fell silent.
+        CaseError: The app is missing, or ended its run without a case that it must report.
+        TargetError: The phone is gone, or the app sent nothing in time.
     """
     if not ID.fullmatch(app.id):
         raise CaseError(f"{app.id!r} is no application id", "name it as its manifest does: com.example.bench")
@@ -68,9 +68,9 @@ def host_app(app: App, task: Task, link: Link, *, build: bool, tell: Callable[[s
             build_app(app.build, environment=environment, cwd=app.cwd, app=app.id)
         link.reverse(collector.port)
         stack.callback(_quietly, lambda: link.end_reverse(collector.port))
-        started = _Started(app, link, collector, environment, stack, tell=tell)
+        started = _Started(app, link, collector, environment, stack, announce=announce)
         if app.no_launch:
-            tell(by_hand(app, {**app.environment, **collector.environment}))
+            announce(by_hand(app, {**app.environment, **collector.environment}))
         else:
             stack.callback(_quietly, started.end)
             started.start()
@@ -80,7 +80,7 @@ def host_app(app: App, task: Task, link: Link, *, build: bool, tell: Callable[[s
 
 
 class _Started:
-    """The app as it runs: started, looked after, started again where it died."""
+    """A running app: started, watched, started again if it died."""
 
     def __init__(
         self,
@@ -90,9 +90,9 @@ class _Started:
         environment: Mapping[str, str],
         stack: ExitStack,
         *,
-        tell: Callable[[str], None],
+        announce: Callable[[str], None],
     ) -> None:
-        self._tell = tell
+        self._announce = announce
         self._app = app
         self._link = link
         self._collector = collector
@@ -104,11 +104,11 @@ class _Started:
         self._in_vain = 0
 
     def start(self) -> None:
-        """Start it, ending one that still runs.
+        """Start the app; end it first if it still runs.
 
         Raises:
-            CaseError: It is not installed, or cannot be started.
-            TargetError: The phone went away.
+            CaseError: The app is not installed, or cannot be started.
+            TargetError: The phone is gone.
         """
         app = self._app
         if app.launch is not None:
@@ -118,17 +118,17 @@ class _Started:
             extras = {**app.environment, **self._collector.environment}
             done = self._link.script(start_script(self._activity(), extras), doing=f"starting {app.id}", again=False)
             text = f"{done.output}\n{done.error_output}"
-            said = " ".join(text.split())
+            shown = " ".join(text.split())
             if done.returncode != 0 or NOT_STARTED.search(text):
-                raise CaseError(f"{app.id} cannot be started on {self._link.name}: {said[-200:]}", "start it by hand")
+                raise CaseError(f"{app.id} cannot be started on {self._link.name}: {shown[-200:]}", "start it by hand")
         self._follow()
 
     def watch(self) -> None:
-        """See that it lives and reaches us; start it again where it died.
+        """Check that the app lives and reaches this machine; start it again if it died.
 
         Raises:
-            CaseError: It dies over and over.
-            TargetError: The phone went away.
+            CaseError: The app keeps dying.
+            TargetError: The phone is gone.
         """
         if self._launch is not None:
             self._launch.check()
@@ -141,7 +141,7 @@ class _Started:
         except Timeout:
             return
         except (EOFError, OSError):
-            # The link dropped, and the way back with it.
+            # The link dropped, and its forwarded port with it.
             self._alive.close()
             self._link.reverse(self._collector.port)
             self._follow()
@@ -150,21 +150,21 @@ class _Started:
             self._again()
 
     def end(self) -> None:
-        """End it, so that nothing of it runs beside what is measured next; say so if it does."""
+        """End the app, so that it does not run during the next measurement; announce if it does not end."""
         app = self._app.id
         done = self._link.script(end_script(app), doing=f"ending {app}")
         if done.output.strip():
-            self._tell(f"{app} does not end on {self._link.name}: it runs beside what is measured next")
+            self._announce(f"{app} does not end on {self._link.name}: it runs during the next measurement")
 
     # -- below -----------------------------------------------------------------------------------
 
     def _again(self) -> None:
-        """Start it again: it asks what is done, and goes on behind that."""
-        task = self._collector.tell_task()
+        """Start the app again: it asks for the cases that are done, and continues after them."""
+        task = self._collector.task()
         known = len(task.done) + len(task.begun)
         self._in_vain = self._in_vain + 1 if known == self._known else 1
         self._known = known
-        # What was refused once is refused again: a wrong token, another run's id.
+        # A refusal would repeat: a wrong token, another run's id.
         if self._in_vain >= RESTARTS or (self._collector.refusals and not known):
             where = f" in case {task.begun[-1]!r}" if task.begun else ""
             refused = (
@@ -174,8 +174,8 @@ class _Started:
         self.start()
 
     def _follow(self) -> None:
-        """Have the phone say when the app's process is gone; the loop costs it one `sleep` a second."""
-        self._alive = self._link.stream(watch_script(self._app.id), doing=f"looking after {self._app.id}")
+        """Start a loop on the phone that reports the end of the app's process; it costs one `sleep` per second."""
+        self._alive = self._link.stream(watch_script(self._app.id), doing=f"watching {self._app.id}")
         self._stack.callback(self._alive.close)
 
     def _activity(self) -> str:
@@ -191,9 +191,7 @@ class _Started:
             raise CaseError(
                 f"{app.id} is not installed on {self._link.name}", "install it, or name the command with build=(...)"
             )
-        raise CaseError(
-            f"{app.id} has no activity that a launcher shows", "name the command that starts it: launch=(...)"
-        )
+        raise CaseError(f"{app.id} has no launcher activity", "name the command that starts it: launch=(...)")
 
     def _log(self) -> str:
         with best_effort():
@@ -206,7 +204,7 @@ class _Started:
 
 
 def start_script(activity: str, extras: Mapping[str, str]) -> str:
-    r"""Write the command that starts an app with extras; a running one is ended first.
+    r"""Format the command that starts an app with extras; it first ends a running one.
 
     >>> start_script("com.example/.Main", {"KEY": "it's"})
     'am start -S -n com.example/.Main --es KEY \'it\'"\'"\'s\''
@@ -216,7 +214,7 @@ def start_script(activity: str, extras: Mapping[str, str]) -> str:
 
 
 def end_script(app: str) -> str:
-    """Write the command that ends an app and prints its process id if it still runs."""
+    """Format the command that ends an app and prints its process id if it still runs."""
     return (
         f"am force-stop {app} >/dev/null\n"
         f"n=0; while pidof {app} >/dev/null && [ $n -lt {END_LOOKS} ]; do sleep 0.1; n=$((n + 1)); done\n"
@@ -225,7 +223,7 @@ def end_script(app: str) -> str:
 
 
 def watch_script(app: str) -> str:
-    """Write the loop that says `gone` when an app's process is."""
+    """Format the loop that prints `gone` when an app's process has ended."""
     return (
         f'n=0; pid=; while [ -z "$pid" ] && [ $n -lt {APPEAR_S * 4} ]; do\n'
         f'pid=$(pidof {app}); pid=${{pid%% *}}; n=$((n + 1)); [ -n "$pid" ] || sleep 0.25; done\n'
@@ -235,12 +233,12 @@ def watch_script(app: str) -> str:
 
 
 def by_hand(app: App, environment: Mapping[str, str]) -> str:
-    """Tell how an app is started by hand, so that it reports to this run."""
+    """Format the instruction to start an app by hand, so that it reports to this run."""
     extras = " ".join(f"--es {name} {quote(value)}" for name, value in environment.items())
     return f"waiting for {app.id}: start it now with these, or: adb shell am start -S -n {app.id}/ACTIVITY {extras}"
 
 
 def _quietly(act: Callable[[], None]) -> None:
-    """Tidy up; where the phone is gone its reverse and its app are, too."""
+    """Clean up; if the phone is gone, its forwarded port and its app are, too."""
     with contextlib.suppress(DevperfError):
         act()

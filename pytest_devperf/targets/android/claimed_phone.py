@@ -1,4 +1,4 @@
-"""A phone in the hands of a session: what it is, what its sensors show, and what is changed on it and undone."""
+"""A phone that a session claims: its identity, its sensors, and the changes made and undone on it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from pytest_devperf.targets.protocol import Clock
 
 
 class ClaimedPhone:
-    """A phone behind an adb server, which a session claims, reads and gives back.
+    """A phone behind an adb server, which a session claims, reads and releases.
 
-    Nothing on it is changed before it is first read or used: then leftovers of a crashed session are undone, the
-    screen is kept on, and its clocks are held if that was asked for. `close` undoes everything; so do the end of the
-    process, SIGTERM and SIGHUP.
+    Nothing on it is changed before it is first read or used. Then leftovers of a crashed session are undone, the screen
+    is kept on, and its clocks are pinned if requested. `close` undoes everything; so do the end of the process, SIGTERM
+    and SIGHUP.
     """
 
-    def __init__(  # noqa: PLR0913 - a phone, and what the session's options say of it
+    def __init__(  # noqa: PLR0913 - a phone, and the session's options for it
         self,
         *,
         serial: str,
@@ -43,21 +43,21 @@ class ClaimedPhone:
         runner: Path | None = None,
         library: Path | None = None,
     ) -> None:
-        """Connect to the phone and read what it is.
+        """Connect to the phone and read its identity.
 
         Args:
-            serial: What adb calls it.
-            server_port: Port of the adb server; None: the usual one.
+            serial: Serial number.
+            server_port: Port of the adb server; None: the default.
             clock: The session's clock; None: this machine's.
             identity: `unit` or `model`: whether another unit of the same model is another device.
-            pin_clocks: `off`, `auto` (hold the clocks if the phone can) or `on` (refuse to measure unless it can).
+            pin_clocks: `off`, `auto` (pin the clocks if the phone can) or `on` (refuse to measure unless it can).
             affinity: CPUs that workloads run on: `big`, `little`, `4-7`; None: the phone chooses.
             runner: ONNX runner to use instead of the one that was set up.
             library: Runtime library to use instead of the one that was set up.
 
         Raises:
-            TargetError: The phone went away.
-            UsageError: It lacks the CPUs that were named.
+            TargetError: The phone is gone.
+            UsageError: It lacks the CPUs of `affinity`.
         """
         self._clock: Clock = clock or SystemClock()
         self._link = Link(serial=serial, server_port=server_port)
@@ -68,7 +68,7 @@ class ClaimedPhone:
         self._cpus = self._bound(affinity)
         self._prefix = "" if self._cpus is None else f"taskset {format_mask(self._cpus)}"
         self.toolchain = Toolchain(self._link, self.device, runner=runner, library=library)
-        """What is set up for it to run models with."""
+        """The programs that are set up to run models on it."""
         self._sensors = PhoneSensors(self._link, self._cpus)
         journal = UndoJournal(self._link, self._journal_name())
         self._hold = Hold(self._link, self._clock, journal, self._sensors.read_sensors)
@@ -77,7 +77,7 @@ class ClaimedPhone:
         if affinity is not None:
             self._env["affinity"] = affinity
         self.kept: Kept | None = None
-        """What stays in its store of pushed files; known once it is closed."""
+        """The pushed files that stay on it; known once it is closed."""
 
     # -- what a session asks for -----------------------------------------------------------------
 
@@ -93,19 +93,19 @@ class ClaimedPhone:
 
     @property
     def swept(self) -> tuple[str, ...]:
-        """What an earlier session had left on it and this one undid, in words."""
+        """Leftovers of an earlier session that this one undid, in words."""
         return self._hold.swept
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user has to know about its state: leftovers that were undone, and what could not be done."""
+        """Notices for the user about its state: leftovers that were undone, and failures."""
         swept = f"{self.device.name}: an earlier session had left {' and '.join(self.swept)}; undone"
         whys = (self._hold.why_not_pinned, self._hold.why_not_awake, self._hold.why_litter)
         return ((swept,) if self.swept else ()) + tuple(why for why in whys if why is not None)
 
     @property
     def farewell(self) -> str | None:
-        """What stays on it on purpose, in words; None until it is closed, and if nothing stays."""
+        """The files that stay on it on purpose, in words; None until it is closed, and if none stay."""
         if self.kept is None or not self.kept.files:
             return None
         return (
@@ -115,23 +115,23 @@ class ClaimedPhone:
 
     @property
     def link(self) -> Link:
-        """The link to it, for what needs more than a target offers (apps, the collector)."""
+        """The link to it, for uses beyond a target (apps, the collector)."""
         return self._link
 
     def pin_as_baseline(self, *, pinned: bool | None) -> None:
-        """Under `pin_clocks="auto"`, hold the clocks iff a baseline had them held; before the phone is opened.
+        """Under `pin_clocks="auto"`, pin the clocks only if a baseline had them pinned; call it before `open`.
 
         Args:
-            pinned: Whether they were held in the baseline; None: there is none, or nobody knows.
+            pinned: Whether the clocks were pinned in the baseline; None: there is none, or it is not known.
         """
         if self._pin_clocks == "auto" and pinned is False:
             self._pin_clocks = "off"
 
     def glance(self, *, idle: bool = False) -> Context:
-        """Read the sensors without changing anything on it.
+        """Read the sensors without any change on it.
 
         Args:
-            idle: Whether to leave it alone for a moment first: `cpu_pct` is then what it uses by itself.
+            idle: Whether to leave it alone for a moment first, so that `cpu_pct` is its own load.
         """
         return self._read(IDLE if idle else SCRIPT)
 
@@ -139,17 +139,17 @@ class ClaimedPhone:
         """Describe what another session changed on it and has not undone, without changing it; None if nothing.
 
         Raises:
-            TargetError: It went away.
+            TargetError: It is gone.
         """
         return self._hold.leftover()
 
     def open(self) -> None:
-        """Claim it, undo leftovers, keep the screen on, hold the clocks; do nothing if that is done.
+        """Claim it, undo leftovers, keep the screen on, pin the clocks; do nothing if that is done.
 
         Raises:
-            UsageError: Its clocks must be held and cannot be, another session measures on it, or what was left on it
-                cannot be undone.
-            TargetError: It went away.
+            UsageError: Its clocks must be pinned and cannot be, another session measures on it, or leftovers cannot be
+                undone.
+            TargetError: It is gone.
         """
         if self._open:
             return
@@ -164,10 +164,10 @@ class ClaimedPhone:
         self._sensors.begin()
 
     def close(self) -> None:
-        """Undo what was changed on it; do nothing if nothing is changed.
+        """Undo all changes on it; do nothing if there are none.
 
         Raises:
-            TargetError: It went away, or still shows a change; the next session undoes it.
+            TargetError: It is gone, or still shows a change; the next session undoes that.
         """
         if self._open and not self._hold.broken:
             with best_effort():
@@ -176,59 +176,59 @@ class ClaimedPhone:
         self._hold.release()
 
     def restore(self) -> str:
-        """Undo what any session left changed on it, and remove our folder.
+        """Undo the changes of any session, and remove our folder.
 
         Returns:
-            What was undone, in words.
+            The changes that were undone, in words.
 
         Raises:
             UsageError: Another session measures on it.
-            TargetError: It went away, or still shows a change.
+            TargetError: It is gone, or still shows a change.
         """
         self.close()
         words = self._hold.force()
         removed = self._link.script(f"rm -rf {ROOT}", doing="removing our folder")
         if removed.returncode != 0:
-            said = " ".join((removed.error_output or removed.output).split())[-120:]
-            raise TargetError(f"{self.device.name} keeps {ROOT} ({said})", "restart it, and run again")
+            printed = " ".join((removed.error_output or removed.output).split())[-120:]
+            raise TargetError(f"{self.device.name} keeps {ROOT} ({printed})", "restart it, and run again")
         return words
 
     def look(self) -> Context:
-        """Read the sensors, in one round trip."""
+        """Read the sensors in one round trip."""
         self.open()
         return self._read(SCRIPT)
 
     def shell(self, command: str) -> str:
-        """Run a command of a sensor on the phone and return what it printed.
+        """Run a sensor's command on the phone and return its output.
 
         Raises:
-            TargetError: It failed, or the phone went away.
+            TargetError: The command failed, or the phone is gone.
         """
-        done = self._link.script(command, doing="asking a sensor of a plugin")
+        done = self._link.script(command, doing="reading a sensor of a plugin")
         return output_of(command, done.returncode, done.output, done.error_output)
 
     def watch_idle(self) -> Context:
-        """Read the sensors after a moment without any work; `cpu_pct` is what the phone used then."""
+        """Read the sensors after a moment without any work; `cpu_pct` is the phone's load in that moment."""
         self.open()
         return self._read(IDLE)
 
     def read_sensors(self) -> PhoneReading:
-        """Read the sensors and keep each one's own reading.
+        """Read the sensors and keep each sensor's own reading.
 
         Raises:
-            TargetError: It went away, or its answer was cut off twice.
+            TargetError: It is gone, or its answer was cut off twice.
         """
         return self._sensors.read_sensors()
 
     def claim(self) -> None:
-        """Open it before something runs there; claim it again after a dropped link."""
+        """Open it before something runs on it; claim it again after a dropped link."""
         self.open()
         self._hold.renew()
 
     # -- below -----------------------------------------------------------------------------------
 
     def _read(self, script: str) -> Context:
-        """Read the sensors; whether the clocks are held is known only after the phone was opened."""
+        """Read the sensors; whether the clocks are pinned is only known after the phone was opened."""
         seen = self._sensors.read_sensors(script)
         context = self._sensors.describe(
             seen,

@@ -1,4 +1,4 @@
-"""From what a user calls a phone to the phone as a target."""
+"""Open the phone of a spec as a target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_devperf.targets.protocol import Clock
 
 
 class NoUsablePhone(UsageError):
-    """What stands in the way of every phone that `auto` might use: no error, as it has another device to go to."""
+    """The reason why `auto` can use no phone: not an error, as it has another device to use."""
 
 
 def open_target(  # noqa: PLR0913 - as AndroidTarget
@@ -35,25 +35,25 @@ def open_target(  # noqa: PLR0913 - as AndroidTarget
     runner: Path | None = None,
     library: Path | None = None,
 ) -> AndroidTarget | None:
-    """Open the phone that a spec means.
+    """Open the phone of a spec.
 
     Args:
-        spec: `auto` (whichever real phone is attached), `android` (the one that is attached), `android:SERIAL`.
-        server_port: Port of the adb server; None: the usual one.
+        spec: `auto` (any real phone that is attached), `android` (the attached phone), `android:SERIAL`.
+        server_port: Port of the adb server; None: the default.
         clock: As for `AndroidTarget`, like all that follow.
-        identity: As there.
-        pin_clocks: As there.
-        affinity: As there.
-        runner: As there.
-        library: As there.
+        identity: As for `AndroidTarget`.
+        pin_clocks: As for `AndroidTarget`.
+        affinity: As for `AndroidTarget`.
+        runner: As for `AndroidTarget`.
+        library: As for `AndroidTarget`.
 
     Returns:
-        None if the spec means no phone, and for `auto` if none is attached.
+        None if the spec is for another kind of device, and for `auto` if no phone is attached.
 
     Raises:
-        NoUsablePhone: Phones are attached, or may be, and `auto` can use none of them.
-        UsageError: It is not there, cannot be used, or there are several.
-        TargetError: It went away.
+        NoUsablePhone: Phones are attached, or may be, but `auto` can use none of them.
+        UsageError: The phone is missing, cannot be used, or there are several.
+        TargetError: The phone is gone.
     """
     kind, _, serial = spec.partition(":")
     if kind not in {"auto", "android"} or (kind == "auto" and serial):
@@ -79,10 +79,10 @@ def open_target(  # noqa: PLR0913 - as AndroidTarget
 
 
 def _find(server_port: int | None) -> Attached | None:
-    """Find the phone that `auto` uses; None if none is attached.
+    """Find the phone for `auto`; None if none is attached.
 
     Raises:
-        NoUsablePhone: Something stands in its way.
+        NoUsablePhone: No attached phone can be used.
         UsageError: There are several.
     """
     if not may_find_phones(server_port):

@@ -1,4 +1,4 @@
-"""The folder of this machine that keeps what phones need, and copies of undo journals."""
+"""The folder on this machine for files that phones need, and for copies of undo journals."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from pytest_devperf.errors import UsageError
 
 FOLDER_VARIABLE = "PYTEST_DEVPERF_ANDROID"
-"""Environment variable that names another folder for what `devperf setup-android` stores."""
+"""Environment variable that sets another folder for `devperf setup-android`."""
 
 
 def setup_folder() -> Path:
-    """Name the folder in which setups lie, one per ABI."""
+    """Return the folder of the setups, one per ABI."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
         return Path(named)
@@ -27,8 +27,8 @@ def setup_folder() -> Path:
 
 
 def unwritable(path: Path, error: OSError) -> UsageError:
-    """Say that a file or folder of ours cannot be written, and how another place is named."""
+    """Create the error for a file or folder that is not writable; it names the variable for another place."""
     return UsageError(
         f"cannot write {path} ({error.strerror or error})",
-        f"make it writable, or name another folder in {FOLDER_VARIABLE}",
+        f"make it writable, or set another folder in {FOLDER_VARIABLE}",
     )

@@ -30,9 +30,9 @@ class AndroidTarget(ClaimedPhone):
         """Load the workload in a new process on the phone, yield its runner, and unload it.
 
         Raises:
-            Unsupported: A Python call or an app, or no runner is set up for this phone.
+            Unsupported: The workload is a Python call or an app, or no runner is set up for this phone.
             CaseError: The workload is wrong.
-            TargetError: The phone went away.
+            TargetError: The phone is gone.
         """
         if isinstance(workload, Model) and runs_with_tool(workload):
             self.claim()
@@ -52,32 +52,32 @@ class AndroidTarget(ClaimedPhone):
         if isinstance(workload, Command):
             self.claim()
             return start_command(workload, process, self._conditions())
-        kind = "a Python call runs on the host alone" if not isinstance(workload, App) else "an app hosts its own cases"
+        kind = "a Python call only runs on the host" if not isinstance(workload, App) else "an app hosts its own cases"
         raise Unsupported(f"{kind}, not on {self.device.name}", "measure it with --devperf-target=host")
 
-    def host(self, app: App, task: Task, *, build: bool, tell: Callable[[str], None]) -> Iterator[CaseReport]:
-        """Start an app that hosts its own cases, yield each case's report as it arrives, and end the app.
+    def host(self, app: App, task: Task, *, build: bool, announce: Callable[[str], None]) -> Iterator[CaseReport]:
+        """Start an app that hosts its own cases, yield the report of each case when it arrives, and end the app.
 
         Args:
             app: The app.
-            task: What it has to do.
-            build: Whether its `build` command runs first.
-            tell: Shows a sentence to the user.
+            task: Its task.
+            build: Whether to run the app's `build` command first.
+            announce: Shows a sentence to the user.
 
         Raises:
-            Unsupported: It is an app of another kind of phone.
-            CaseError: It is not there, or ended without an expected case.
-            TargetError: The phone went away, or the app fell silent.
+            Unsupported: The app is for another kind of phone.
+            CaseError: The app is missing, or ended its run without a case that it must report.
+            TargetError: The phone is gone, or the app sent nothing in time.
         """
         from pytest_devperf.targets.android.app import host_app
 
         if app.platform not in {None, "android"}:
             raise Unsupported(f"{app.id} is an app for {app.platform}, and {self.device.name} is an Android phone")
         self.claim()
-        return host_app(app, task, self._link, build=build, tell=tell)
+        return host_app(app, task, self._link, build=build, announce=announce)
 
     def survey(self, workload: Model) -> Survey:
-        """Read the model's own schema; the phone is asked once, and only for the options of a native tool.
+        """Read the model's schema; the phone is asked once, and only for the options of a native tool.
 
         Raises:
             Unsupported: No tool for this kind of file is set up.
@@ -88,7 +88,7 @@ class AndroidTarget(ClaimedPhone):
         return survey(workload)
 
     def _conditions(self) -> Conditions:
-        """Describe where programs run on it, and what surrounds them."""
+        """Describe how programs run on the phone, and how the context of a round is read."""
         return Conditions(
             link=self._link,
             runner=self.toolchain.anchor_runner(),

@@ -1,4 +1,4 @@
-"""What models need on a phone: the runner and library of ONNX models, and tools for other formats."""
+"""The programs that run models on a phone: the runner and library for ONNX models, and tools for other formats."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pytest_devperf.targets.device import Device
 
 
 class Toolchain:
-    """What is set up for one phone; each program is asked about itself once, on the phone."""
+    """The programs that are set up for one phone; each is asked about itself once, on the phone."""
 
     def __init__(self, link: Link, device: Device, *, runner: Path | None, library: Path | None) -> None:
-        """Find nothing yet.
+        """Prepare the toolchain, without looking for any program.
 
         Args:
             link: The link to the phone.
             device: The phone.
             runner: ONNX runner to use instead of the one that was set up.
-            library: Likewise the runtime library.
+            library: Runtime library to use instead of the one that was set up.
         """
         self._link = link
         self._abi = device.abi or "unknown"
@@ -39,7 +39,7 @@ class Toolchain:
         return None if self._about is None else self._about.anchor
 
     def setup(self) -> Setup:
-        """Find the runner and the library for it.
+        """Find the runner and the library for the phone.
 
         Raises:
             Unsupported: They are not set up.
@@ -50,21 +50,21 @@ class Toolchain:
         return find_setup(self._abi, runner=runner, library=library)
 
     def learn(self, setup: Setup) -> None:
-        """Ask the runner once about its anchor kernel.
+        """Ask the runner once for its anchor kernel.
 
         Raises:
-            CaseError: It cannot run there.
-            TargetError: The phone went away.
+            CaseError: It cannot run on the phone.
+            TargetError: The phone is gone.
         """
         if self._about is None:
             self._about = describe(setup, self._link)
 
     def anchor_runner(self) -> Path | None:
-        """Find the runner for its anchor kernel alone; None where none is set up.
+        """Find the runner, to time only its anchor kernel; None if none is set up.
 
         Raises:
-            CaseError: It cannot run there.
-            TargetError: The phone went away.
+            CaseError: It cannot run on the phone.
+            TargetError: The phone is gone.
         """
         try:
             setup = self.setup()
@@ -74,12 +74,12 @@ class Toolchain:
         return setup.runner
 
     def tool(self, name: str) -> Tool:
-        """Find a native tool, and ask it once which options it takes.
+        """Find a native tool, and ask it once for its options.
 
         Raises:
             Unsupported: It is not set up.
-            CaseError: It cannot run there.
-            TargetError: The phone went away.
+            CaseError: It cannot run on the phone.
+            TargetError: The phone is gone.
         """
         path = find_tool(name, self._abi, simulated=self._simulated)
         if name not in self._tools:
@@ -87,7 +87,7 @@ class Toolchain:
         return self._tools[name]
 
     def runs_models(self) -> bool:
-        """Tell whether models can run: runner and library are there, or a tool for another format is."""
+        """Check whether models can run: runner and library are set up, or a tool for another format is."""
         with suppress(Unsupported):
             self.setup()
             return True

@@ -1,1 +1,1 @@
-"""Apps that host their own cases: how they are started, and what they report."""
+"""Apps that host their own cases: how they are started, and the reports they send."""

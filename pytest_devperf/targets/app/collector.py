@@ -1,7 +1,7 @@
-"""Collects what an app reports: a small HTTP server of this machine that lives as long as one run of the app.
+"""A small HTTP server on this machine that collects the reports of one run of an app.
 
-It listens on the loopback, which `adb reverse` brings to an Android phone; for an iPhone it is given an address of
-this machine in the local network. Every request carries the run's own token.
+It listens on the loopback interface, which `adb reverse` makes reachable from an Android phone; for an iPhone, it
+listens on an address in the local network. Every request carries the run's own token.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from pytest_devperf.targets.app.intake import IntakeServer, RequestRefused
 from pytest_devperf.targets.app.wire import Begun, CaseReport, FinalReport, Task
 
 REFUSALS_KEPT = 20
-"""Refusals remembered for a message; a client gone wrong may repeat itself for ever."""
+"""Refusals kept for the error message; a faulty client may repeat its requests for ever."""
 
 WATCH_S = 1.0
-"""How often the app is looked after while nothing comes."""
+"""Time without an event after which to check that the app still runs."""
 
 END_S = 5.0
-"""Longest wait for the server's end."""
+"""Longest wait for the server to stop."""
 
 
 @final
 class Collector:
-    """Takes reports of one run of an app; a with-block opens and closes it.
+    """Receives the reports of one run of an app; use it as a context manager.
 
     Args:
-        task: What the app is asked to do. Its `run` must be fresh for each run: an app that stayed alive from an
-            earlier one answers with that one's id, and is refused.
+        task: The task for the app. Its `run` must be new for each run: an app left over from an earlier run sends
+            the earlier id, and its requests are refused.
         host: IPv4 address to listen on.
 
     Example:
@@ -51,12 +51,12 @@ class Collector:
     def __init__(self, task: Task, *, host: str = "127.0.0.1") -> None:
         self.token = secrets.token_urlsafe(24)
         self.refusals: deque[str] = deque(maxlen=REFUSALS_KEPT)
-        """Why requests were refused, for the message where nothing came."""
+        """Why requests were refused, for the error message if no report arrives."""
         self._task = task
         self._done: dict[str, CaseReport] = {}
         self._begun: list[str] = []
         self._lock = threading.Lock()
-        # What happened, in order; None is the end.
+        # Events in order; None marks the end.
         self._events: queue.Queue[CaseReport | Begun | None] = queue.Queue()
         self._ended = False
         self._reason: str | None = None
@@ -70,17 +70,17 @@ class Collector:
 
     @property
     def port(self) -> int:
-        """The port it listens on, chosen by the system."""
+        """The port of the server, chosen by the system."""
         return self._server.server_port
 
     @property
     def url(self) -> str:
-        """Where this machine reaches it."""
+        """The server's URL on this machine."""
         return f"http://{self._server.server_name}:{self.port}"
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What the app must be told, as variables or as extras of an intent."""
+        """The settings that the app needs, passed as environment variables or as extras of an intent."""
         return {
             "DEVPERF_COLLECTOR": self.url,
             "DEVPERF_TOKEN": self.token,
@@ -90,14 +90,14 @@ class Collector:
         }
 
     def __enter__(self) -> Collector:
-        """Begin to listen."""
+        """Start the server."""
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop listening."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(END_S)
@@ -105,16 +105,16 @@ class Collector:
     def reports(
         self, *, timeout_s: float, expected: Sequence[str] | None = None, watch: Callable[[], None] | None = None
     ) -> Iterator[CaseReport]:
-        """Give each case's report as it comes, until the app says that it is through.
+        """Yield the report of each case when it arrives, until the app ends its run.
 
         Args:
-            timeout_s: Longest wait for the next sign of the app.
-            expected: Cases that must come.
-            watch: Called every second in which nothing came: looks after the app, and raises where it is gone.
+            timeout_s: Longest wait for the next event.
+            expected: Cases that the app must report.
+            watch: Called every second without an event: checks the app, and raises if it no longer runs.
 
         Raises:
-            TargetError: The app fell silent.
-            CaseError: It ended without a case that must come.
+            TargetError: The app sent nothing in time.
+            CaseError: The app ended its run without a case that it must report.
         """
         seen: set[str] = set()
         while True:
@@ -133,7 +133,7 @@ class Collector:
             raise CaseError(f"the app ended{why} without reporting {', '.join(missing)}", "see its own log")
 
     def _next(self, timeout_s: float, watch: Callable[[], None] | None) -> CaseReport | Begun | None:
-        """Wait for what happens next."""
+        """Wait for the next event."""
         until_s = time.monotonic() + timeout_s
         while True:
             left_s = max(0.0, until_s - time.monotonic())
@@ -145,7 +145,7 @@ class Collector:
             watch()
 
     def _last_seen(self) -> str:
-        """Tell where the app was: the case it had begun, or why its requests were refused."""
+        """Describe the app's last sign of life: the case it had begun, or why its last request was refused."""
         with self._lock:
             if self._begun:
                 return f", last in case {self._begun[-1]!r}"
@@ -153,17 +153,17 @@ class Collector:
                 return f"; the last request was refused: {self.refusals[-1]}"
         return ""
 
-    # What the requests do; each holds the lock.
+    # The requests. Each method holds the lock.
 
-    def tell_task(self) -> Task:
-        """Tell the app what to do and what is done."""
+    def task(self) -> Task:
+        """Return the task, with the cases that are done by now."""
         with self._lock:
-            # What the task names as done from the start are cases that nobody waits for any more.
+            # Cases that the task names as done from the start are no longer expected.
             done = (*self._task.done, *self._done)
             return msgspec.structs.replace(self._task, done=done, begun=tuple(self._begun))
 
     def begin(self, begun: Begun) -> bool:
-        """Note that the app begins a case."""
+        """Record that the app begins a case; False if it did so before."""
         with self._lock:
             self._check_run(begun.run)
             if begun.case in self._done or begun.case in self._begun:
@@ -173,13 +173,13 @@ class Collector:
             return True
 
     def take(self, report: CaseReport) -> bool:
-        """Take a report; False where the case was reported before, which keeps its first report."""
+        """Keep a report; False if the case was reported before, whose first report stays."""
         with self._lock:
             self._check_run(report.run)
             return self._keep(report)
 
     def end(self, final: FinalReport) -> bool:
-        """Take everything once more, keep what did not arrive, and end the run."""
+        """Keep the reports that did not arrive before, and end the run; False if all had arrived."""
         with self._lock:
             self._check_run(final.run)
             for report in final.cases:
@@ -204,8 +204,8 @@ class Collector:
         if run != self._task.run:
             raise RequestRefused(
                 HTTPStatus.CONFLICT,
-                f"run {run[:40]!r} is over; this is {self._task.run!r}: end the app and start it anew",
+                f"run {run[:40]!r} is over; this is {self._task.run!r}: stop the app and start it again",
             )
 
 
-_SILENT = "see whether it is still running and reaches the collector, or allow more with timeout_s="
+_SILENT = "check that the app is still running and reaches the collector, or allow more with timeout_s="

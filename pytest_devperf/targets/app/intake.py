@@ -1,4 +1,4 @@
-"""The collector's door: one HTTP request of an app, checked before anything of it is believed."""
+"""The HTTP requests of an app, checked before their content is used."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ MOST_BYTES = 16 << 20
 """Largest body: 1000 rounds of 1000 iterations are 10 MB of digits."""
 
 REQUEST_S = 20.0
-"""Longest wait for a request's bytes: a phone on a bad network, not one that went away."""
+"""Longest wait for the bytes of a request: enough for a phone on a bad network."""
 
 MOST_DIGITS = 18
-"""Digits of a length that are looked at; longer ones are too large whatever follows."""
+"""Digits of a length that are parsed; a longer one is too large in any case."""
 
 MOST_DRAINED_BYTES = 1 << 20
-"""Bytes of a refused body that are read and dropped: else the client sees a broken connection, not the reason."""
+"""Bytes of a refused body that are read and dropped: otherwise the client sees a broken connection, not the reason."""
 
 _Posted = TypeVar("_Posted", Begun, CaseReport, FinalReport)
 
 
 class RequestRefused(Exception):
-    """A request that is answered with a refusal."""
+    """A request that is refused."""
 
     def __init__(self, status: HTTPStatus, why: str) -> None:
         super().__init__(why)
@@ -39,26 +39,26 @@ class RequestRefused(Exception):
 
 
 class Receiving(Protocol):
-    """Who the requests are for."""
+    """The receiver of the requests."""
 
     token: str
     refusals: deque[str]
-    """Where the reasons of refusals are noted."""
+    """Reasons of refusals."""
 
-    def tell_task(self) -> Task:
-        """Tell the app what to do and what is done."""
+    def task(self) -> Task:
+        """Return the task, with the cases that are done by now."""
         ...
 
     def begin(self, begun: Begun) -> bool:
-        """Note that the app begins a case; False where it is known."""
+        """Record that the app begins a case; False if it did so before."""
         ...
 
     def take(self, report: CaseReport) -> bool:
-        """Take a case's report; False where there is one."""
+        """Keep a case's report; False if there is one."""
         ...
 
     def end(self, final: FinalReport) -> bool:
-        """Take everything once more and end the run; False where nothing was new."""
+        """Keep the reports that did not arrive before, and end the run; False if all had arrived."""
         ...
 
 
@@ -72,12 +72,12 @@ class IntakeServer(ThreadingHTTPServer):
         super().__init__(address, _Request)
 
     def server_bind(self) -> None:
-        """Bind without asking the network for this machine's name, which can take seconds."""
+        """Bind without a name lookup for this machine, which can take seconds."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Leave a client that broke off alone: an app may be killed in the middle of a request."""
+        """Ignore a client that closed its connection: an app may be killed during a request."""
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -87,22 +87,22 @@ class _Request(BaseHTTPRequestHandler):
     timeout = REQUEST_S
     server: IntakeServer
     unread_bytes = 0
-    """What of the body is still to come."""
+    """Bytes of the body that have not been read."""
 
     def do_GET(self) -> None:
         """Answer `GET /v1/run`."""
-        self._answer(self._tell)
+        self._answer(self._get)
 
     def do_POST(self) -> None:
         """Answer `POST /v1/begin`, `/v1/cases` and `/v1/end`."""
-        self._answer(self._take)
+        self._answer(self._post)
 
-    def _tell(self) -> tuple[HTTPStatus, object]:
+    def _get(self) -> tuple[HTTPStatus, object]:
         if self.path != "/v1/run":
-            raise RequestRefused(HTTPStatus.NOT_FOUND, "there is GET /v1/run alone")
-        return HTTPStatus.OK, self.server.receiver.tell_task()
+            raise RequestRefused(HTTPStatus.NOT_FOUND, "there is only GET /v1/run")
+        return HTTPStatus.OK, self.server.receiver.task()
 
-    def _take(self) -> tuple[HTTPStatus, object]:
+    def _post(self) -> tuple[HTTPStatus, object]:
         receiver = self.server.receiver
         if self.path == "/v1/begin":
             new = receiver.begin(self._body(Begun))
@@ -115,7 +115,7 @@ class _Request(BaseHTTPRequestHandler):
         return HTTPStatus.CREATED if new else HTTPStatus.OK, {"new": new}
 
     def _body(self, kind: type[_Posted]) -> _Posted:
-        """Read and check the body; its length is known before a byte of it is read."""
+        """Read and check the body; its length is known before any byte is read."""
         if self.unread_bytes > MOST_BYTES:
             raise RequestRefused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {MOST_BYTES} bytes")
         body = self.rfile.read(self.unread_bytes)
@@ -126,8 +126,8 @@ class _Request(BaseHTTPRequestHandler):
             raise RequestRefused(HTTPStatus.BAD_REQUEST, str(error)) from error
 
     def _answer(self, act: Callable[[], tuple[HTTPStatus, object]]) -> None:
-        """Do what is asked if the token is right, and answer in JSON."""
-        # One request a connection: a body that was not read can't be taken for the next request.
+        """Handle a request if its token is right, and answer in JSON."""
+        # One request per connection, so that an unread body cannot be taken for the next request.
         self.close_connection = True
         receiver = self.server.receiver
         answer: object
@@ -156,11 +156,11 @@ class _Request(BaseHTTPRequestHandler):
     def _check_token(self) -> None:
         sent = self.headers.get("Authorization", "").encode("utf-8", "replace")
         if not hmac.compare_digest(sent, f"Bearer {self.server.receiver.token}".encode()):
-            raise RequestRefused(HTTPStatus.UNAUTHORIZED, "the token is another run's: pass on DEVPERF_TOKEN as it is")
+            raise RequestRefused(HTTPStatus.UNAUTHORIZED, "the token is another run's: pass DEVPERF_TOKEN on unchanged")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it
-        """Print nothing: the terminal is pytest's."""
+        """Print nothing: the terminal belongs to pytest."""
 
     def version_string(self) -> str:
-        """Tell no version of Python to the network."""
+        """Do not reveal the version of Python to the network."""
         return "devperf"

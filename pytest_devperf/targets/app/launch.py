@@ -1,4 +1,4 @@
-"""A command of this machine that builds or starts an app."""
+"""A command on this machine that builds or starts an app."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pytest_devperf.untrusted import last_lines
 
 @final
 class AppCommand:
-    """A command that runs until it ends or the with-block does.
+    """A command that runs until it ends, or until its `with` block ends.
 
     Args:
-        argv: Program and arguments; `{NAME}` is replaced by the variable of this name in `environment`. No shell
-            reads them.
-        environment: Variables added to this process's own.
-        cwd: Folder it runs in.
-        what: What errors call it: `the build of com.example.bench`.
+        argv: Program and arguments; `{NAME}` is replaced by the variable of this name in `environment`. They
+            are not passed through a shell.
+        environment: Variables added to those of this process.
+        cwd: Working directory.
+        what: Name for error messages: `the build of com.example.bench`.
 
     Raises:
         CaseError: There is no such program.
@@ -32,7 +32,7 @@ class AppCommand:
     def __init__(self, argv: Sequence[str], *, environment: Mapping[str, str], cwd: str | None, what: str) -> None:
         self._what = what
         invocation = Invocation(argv=tuple(_filled(word, environment) for word in argv), environment=environment)
-        # A file, not a pipe: nobody has to read while the app is measured.
+        # A file, not a pipe: nobody reads while the app is measured.
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the with-block
         try:
             self._child = start_in_session(invocation, cwd=cwd, stdout=self._output, stderr=subprocess.STDOUT)
@@ -41,31 +41,31 @@ class AppCommand:
             raise CaseError(f"{what} cannot be started ({argv[0]}: {error.strerror})", "check the command") from error
 
     def __enter__(self) -> AppCommand:
-        """Return the command, which has been started."""
+        """Return the command, which is already running."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the command and what it started, unless it has ended."""
+        """End the command and the processes it started."""
         if self._child.poll() is None:
             end_group(self._child)
         self._output.close()
 
     def wait(self) -> None:
-        """Wait for its end.
+        """Wait until the command ends.
 
         Raises:
-            CaseError: It failed; the error shows its last lines.
+            CaseError: It failed; the error shows its last lines of output.
         """
         self._child.wait()
         self.check()
 
     def check(self) -> None:
-        """Check that it has not failed so far.
+        """Check that the command has not failed so far.
 
         Raises:
-            CaseError: It has; the error shows its last lines.
+            CaseError: It failed; the error shows its last lines of output.
         """
         if self._child.poll():
             lines = last_lines(text_of(self._output))
@@ -75,10 +75,10 @@ class AppCommand:
 
 
 def build_app(argv: Sequence[str] | None, *, environment: Mapping[str, str], cwd: str | None, app: str) -> None:
-    """Run the command that builds an app, if there is one.
+    """Run the app's build command, if it has one.
 
     Raises:
-        CaseError: It cannot be started, or failed.
+        CaseError: The command cannot be started, or failed.
     """
     if argv is not None:
         with AppCommand(argv, environment=environment, cwd=cwd, what=f"the build of {app}") as build:
@@ -86,7 +86,7 @@ def build_app(argv: Sequence[str] | None, *, environment: Mapping[str, str], cwd
 
 
 def _filled(word: str, environment: Mapping[str, str]) -> str:
-    """Replace names in braces by their values; other braces stay as they are."""
+    """Replace names in braces by their values; leave other braces unchanged."""
     for name, value in environment.items():
         word = word.replace(f"{{{name}}}", value)
     return word

@@ -1,4 +1,4 @@
-"""What an app posts to the collector, checked as it comes in; `docs/wire.md` tells it to people who write a client."""
+"""The format in which an app reports to the collector, checked when decoded; `docs/wire.md` documents it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pytest_devperf.metric import LARGEST_VALUE, LONGEST_NS, MOST_BYTES, SHORTES
 from pytest_devperf.untrusted import excerpt
 
 SCHEMA = "pytest-devperf-wire/1"
-"""Name and version of the format; a change that an old client could not follow raises the number."""
+"""Name and version of the format; the number rises with a change that an old client cannot follow."""
 
 MOST_CASES = 1000
 MOST_METRICS = 64
 MOST_ROUNDS = 1000
 MOST_ITERATIONS = 100_000
-"""Bounds of one report, far above what any plan asks for: more is a client gone wrong."""
+"""Limits for one report, far above any plan: only a faulty client exceeds them."""
 
 MOST_LOOPS = 10**12
-"""Calls that one iteration may time together: at a nanosecond each they take a quarter of an hour."""
+"""Calls that one iteration may time together: at a nanosecond each, a quarter of an hour."""
 
-# A name becomes part of a test's id and of a terminal's line: no path separator, no control character of ASCII or
-# Latin-1, none that breaks a line or turns the direction of writing.
+# A name becomes part of a test id and of a line on the terminal: no path separator, no control character of ASCII or
+# Latin-1, no character that breaks a line or changes the direction of writing.
 _UNFIT = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=rf"^(?!\.{{1,2}}$)[^/\\{_UNFIT}]+\Z")]
 Unit = Annotated[str, msgspec.Meta(min_length=1, max_length=20, pattern=rf"^[^{_UNFIT}]+\Z")]
@@ -45,17 +45,17 @@ class AppMemory(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes of the app in bytes."""
 
     baseline: Size
-    """Before the case's workload was brought up."""
+    """Before the workload was loaded."""
     peak: Size
-    """Highest seen since."""
+    """Highest size since then."""
     loaded: Size | None = None
-    """With the workload up, before its first iteration."""
+    """With the workload loaded, before its first iteration."""
     disposed: Size | None = None
-    """After it was taken down."""
+    """After the workload was unloaded."""
 
 
 class AppValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A number that is no duration."""
+    """A value that is not a duration."""
 
     value: Number
     unit: Unit
@@ -63,27 +63,27 @@ class AppValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the app found out about one of its cases."""
+    """The app's results for one case."""
 
     run: Id
-    """The run's id, as the app was told it."""
+    """Id of the run, from the task."""
     case: Name
     outcome: Literal["passed", "failed", "skipped"] = "passed"
     reason: Text | None = None
     """Why it failed or was skipped."""
     load_ns: Duration | None = None
-    """Cost of bringing the workload up."""
+    """Time to load the workload."""
     rounds_ns: Annotated[dict[Name, Rounds], msgspec.Meta(max_length=MOST_METRICS)] = {}
-    """Per metric (`latency`, `latency.decode`) its rounds: ns of each iteration, inner loops divided out."""
+    """Metric (`latency`, `latency.decode`) -> its rounds: ns of each iteration, already divided by the inner loops."""
     inner_loops: Annotated[int, msgspec.Meta(ge=1, le=MOST_LOOPS)] = 1
-    """Calls that each iteration timed together, where the clock is coarse."""
+    """Calls that each iteration timed together, if the clock is coarse."""
     values: Annotated[dict[Name, AppValue], msgspec.Meta(max_length=MOST_METRICS)] = {}
     memory: AppMemory | None = None
     facts: Annotated[dict[Name, Fact], msgspec.Meta(max_length=MOST_METRICS)] = {}
-    """Facts of the work done: another value next time makes the case incomparable."""
+    """Facts about the work done: a case whose facts change is no longer comparable."""
 
     def __post_init__(self) -> None:
-        """Hold the fields to each other."""
+        """Check the fields against each other."""
         for name, each in self.values.items():
             if not is_recorded_value(each.value):
                 raise ValueError(f"the value of {name!r} is a number that nothing measures")
@@ -94,42 +94,42 @@ class CaseReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """The app begins a case: where it dies, this is the case it died in."""
+    """The app begins a case; if the app dies, it died in this case."""
 
     run: Id
     case: Name
 
 
 class FinalReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The app is through; everything is told once more."""
+    """The app ends its run and sends all reports again."""
 
     run: Id
     cases: Annotated[tuple[CaseReport, ...], msgspec.Meta(max_length=MOST_CASES)]
     reason: Text | None = None
-    """Why it ended early, where it did."""
+    """Why the app ended its run early."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What the app is asked to do, and what of it is done already."""
+    """The task for the app, and the cases that are already done."""
 
     run: str
     rounds: int
     iterations: int
     warmup: int
     only: str | None = None
-    """The one case to run."""
+    """The only case to run."""
     done: tuple[str, ...] = ()
-    """Cases that were reported: an app that was started again leaves them out."""
+    """Reported cases: an app that is started again skips them."""
     begun: tuple[str, ...] = ()
-    """Cases that were begun and not reported: it died in them."""
+    """Cases that were begun and not reported: the app died in them."""
     schema: str = SCHEMA
 
 
 def parse_body(body: bytes, kind: type[_T]) -> _T:
-    """Read a posted body.
+    """Decode a posted body.
 
     Raises:
-        CaseError: It is no JSON, or not of that shape; the message names the field.
+        CaseError: The body is not JSON or does not match the type; the message names the field.
     """
     try:
         return msgspec.json.decode(body, type=kind)

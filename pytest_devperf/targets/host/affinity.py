@@ -1,4 +1,4 @@
-"""Which CPUs of this machine the measuring process runs on."""
+"""The CPUs of this machine that the measuring process runs on."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ CPUFREQ = Path("/sys/devices/system/cpu/cpufreq")
 """Source: Linux Documentation/admin-guide/pm/cpufreq.rst."""
 
 
-def hold_to_cpus(spec: str) -> Callable[[], None]:
-    """Keep this process, and all it starts from now on, on some CPUs.
+def pin_to_cpus(spec: str) -> Callable[[], None]:
+    """Pin this process, and all processes it starts from now on, to some CPUs.
 
     Args:
         spec: `big`, `little`, or a list such as `0-3,6`.
 
     Returns:
-        What undoes it.
+        A function that undoes it.
 
     Raises:
         UsageError: This machine has no such CPUs, forbids them, or cannot bind a process.
@@ -29,7 +29,7 @@ def hold_to_cpus(spec: str) -> Callable[[], None]:
 
     process = psutil.Process()
     if not hasattr(process, "cpu_affinity"):
-        raise UsageError("--devperf-affinity: this system cannot keep a process on some CPUs", "leave it out")
+        raise UsageError("--devperf-affinity: this system cannot pin a process to CPUs", "omit the option")
     cores = psutil.cpu_count() or 1
     cpus = parse_cpus(spec, read_clusters(CPUFREQ), cores, device="this machine")
     before = process.cpu_affinity()
@@ -37,7 +37,7 @@ def hold_to_cpus(spec: str) -> Callable[[], None]:
         process.cpu_affinity(list(cpus))
     except (OSError, ValueError, psutil.Error) as error:
         raise UsageError(
-            f"--devperf-affinity={spec}: this process may run on {', '.join(map(str, before))} alone",
+            f"--devperf-affinity={spec}: this process may only run on {', '.join(map(str, before))}",
             "choose among them",
         ) from error
     return lambda: process.cpu_affinity(before)

@@ -1,4 +1,4 @@
-"""A Python call in this process; one that is awaited runs in an event loop of its own, or in the running one."""
+"""A Python call in this process; an awaited one runs in its own event loop, or in the running one."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.host.memory.footprint import Footprint
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 
 def _new_footprint() -> Footprint:
-    """Begin to watch the memory of this process. Imported here because few process starts measure memory."""
+    """Start to watch the memory of this process. Imported here because few process starts measure memory."""
     from pytest_devperf.targets.host.memory.footprint import Footprint
 
     return Footprint()
 
 
 class _Runner:
-    """What calls that are made and calls that are awaited have in common."""
+    """The part that synchronous and awaited calls share."""
 
     load_ns: int | None = None
-    """A call has no load of its own."""
+    """A call loads nothing."""
 
     def __init__(self, call: Call, *, clock: Clock) -> None:
         self._call = call
@@ -51,7 +51,7 @@ class _Runner:
         return time_anchor(self._now_ns)
 
     def round_context(self) -> RoundContext:
-        """Return what is known of the latest run, the further series of a stream included."""
+        """Return the context of the latest run, the further series of a stream included."""
         return self._loop.round_context
 
     def result(self) -> Any:  # noqa: ANN401 - whatever the call returned
@@ -75,13 +75,13 @@ class _Runner:
             raise
 
     def _close(self) -> None:
-        """End what watches."""
+        """Stop watching memory."""
         if self._footprint is not None:
             self._footprint.close()
 
 
 class CallRunner(_Runner):
-    """A Python call that was made once and can be timed."""
+    """A Python call that has been made once and can be timed."""
 
     def __init__(self, call: Call, *, clock: Clock) -> None:
         super().__init__(call, clock=clock)
@@ -101,7 +101,7 @@ class CallRunner(_Runner):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the event loop, and end what watches."""
+        """Close the event loop, and stop watching memory."""
         self._close()
 
     def _close(self) -> None:
@@ -111,7 +111,7 @@ class CallRunner(_Runner):
             wind_down(events)
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
-        """Run and time: (iterations,) ns each, integers where there is one inner loop."""
+        """Run and time: (iterations,) ns each, integers if there is one inner loop."""
         samples, fill = self._loop.prepare(iterations, inner_loops)
         with self._loop.timing():
             if self._events is None:
@@ -121,7 +121,7 @@ class CallRunner(_Runner):
         return self._loop.finish(samples, inner_loops)
 
     def memory(self, iterations: int) -> Memory | None:
-        """Measure sizes; the baseline precedes the first call, `disposed` includes what further calls leave behind."""
+        """Measure memory; the baseline precedes the first call, `disposed` includes what further calls leave behind."""
         if self._footprint is None:
             return None
         self._footprint.begin_growth()
@@ -139,7 +139,7 @@ class AwaitedCallRunner(_Runner):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """End what watches."""
+        """Stop watching memory."""
         self._close()
 
     async def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
@@ -147,12 +147,12 @@ class AwaitedCallRunner(_Runner):
         samples, fill = self._loop.prepare(iterations, inner_loops)
         with self._loop.timing():
             await fill()
-        # Else a workload that never waits would delay timeouts and Ctrl-C until all rounds are done.
+        # Otherwise a workload that never waits would delay timeouts and Ctrl-C until all rounds are done.
         await let_loop_act()
         return self._loop.finish(samples, inner_loops)
 
     async def memory(self, iterations: int) -> Memory | None:
-        """Measure sizes, as `CallRunner.memory` does."""
+        """Measure memory, as `CallRunner.memory` does."""
         if self._footprint is None:
             return None
         self._footprint.begin_growth()

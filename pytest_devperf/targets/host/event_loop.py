@@ -1,4 +1,4 @@
-"""Event loops: the one that the test runs in, whichever library it belongs to, and loops of our own."""
+"""The event loop in which the test runs, whichever library it belongs to, and event loops created here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITER
 """Flags of code that only an event loop runs."""
 
 _OUTSIDE = ("_pytest.", "pluggy.")
-"""Modules whose frames enclose the test's own: what runs pytest may itself be a coroutine, as in a notebook."""
+"""Modules whose frames enclose the test: pytest itself may run in a coroutine, as in a notebook."""
 
 
 def is_in_coroutine() -> bool:
@@ -29,7 +29,7 @@ def is_in_coroutine() -> bool:
 
 
 async def let_loop_act() -> None:
-    """Suspend once, so that a timeout or a cancellation takes effect; only asyncio and trio need it."""
+    """Suspend once, so that a timeout or a cancellation takes effect; only asyncio and trio need this."""
     trio: Any = sys.modules.get("trio")
     if trio is not None and _is_in_trio(trio):
         await trio.lowlevel.checkpoint()
@@ -52,7 +52,7 @@ def _is_in_trio(trio: Any) -> bool:  # noqa: ANN401 - the library itself
 
 
 def run_in_loop(work: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - whatever is awaited
-    """Await something in an event loop of its own, without a trace in the thread.
+    """Await something in a new event loop, and leave no trace in the thread.
 
     `asyncio.run` would leave the thread without a current loop.
     """
@@ -66,7 +66,7 @@ def run_in_loop(work: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - wh
 
 
 def wind_down(events: asyncio.AbstractEventLoop) -> None:
-    """Close an event loop as `asyncio.run` does: cancel first what was left running."""
+    """Close an event loop as `asyncio.run` does: first cancel the tasks that are still running."""
     import asyncio
 
     try:

@@ -1,6 +1,6 @@
-"""Which machine this is: facts that stay, never readings.
+"""The facts that identify this machine.
 
-Nothing here asks for a clock, a temperature or a free size: those belong to a run's context.
+Nothing here reads a clock, a temperature or free space: those belong to a run's context.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PLACEHOLDERS = re.compile(
     r"|system (product name|manufacturer|version)|undefined|n/?a|x{3,}|0+|-+|\.+|product name|empty",
     re.IGNORECASE,
 )
-"""What board makers leave in the fields of the firmware's identity table (DMI)."""
+"""Placeholders that board makers leave in the firmware's identity table (DMI)."""
 
 TIMEOUT_S = 5.0
 """Longest wait for `sysctl` and `ioreg`, which take about 10 ms."""
@@ -51,7 +51,7 @@ def parse_cpuinfo(text: str) -> str | None:
         if colon:
             fields.setdefault(key.strip(), []).append(" ".join(value.split()))
     for key in ("model name", "cpu model", "cpu", "uarch", "Hardware"):
-        # Some Arm kernels say only `ARMv7 Processor rev 4 (v7l)`, which is an architecture.
+        # Some Arm kernels only print `ARMv7 Processor rev 4 (v7l)`, which is an architecture.
         names = [name for name in fields.get(key, []) if name and not name.startswith(("ARMv", "AArch64"))]
         if names:
             return ", ".join(dict.fromkeys(names))
@@ -65,11 +65,11 @@ def unit_of_machine(machine_id: str) -> str:
 
 
 def read_device(identity: str = "model") -> Device:
-    """Find out which machine this is.
+    """Identify this machine.
 
     Args:
-        identity: `model`: any unit of this model is the same device. `unit`: this one alone, told apart by a
-            salted hash of the system's own id.
+        identity: `model`: any unit of this model is the same device. `unit`: only this unit, identified by a salted
+            hash of the system's id.
     """
     manufacturer, model, soc = _names()
     machine_id = _machine_id() if identity == "unit" else None
@@ -102,10 +102,10 @@ def linux_names(root: Path) -> tuple[str | None, str | None, str | None]:
     """Read manufacturer, model and processor of a Linux machine.
 
     Args:
-        root: Folder that holds `sys` and `proc`; another one than `/` for tests.
+        root: Folder that contains `sys` and `proc`; tests pass another one than `/`.
     """
     dmi = root / "sys/class/dmi/id"
-    # Boards without such a table (Arm) name themselves in the device tree.
+    # Boards without such a table (Arm) give their name in the device tree.
     model = parse_dmi(_text(dmi / "product_name")) or parse_dmi(_text(root / "proc/device-tree/model"))
     return parse_dmi(_text(dmi / "sys_vendor")), model, parse_cpuinfo(_text(root / "proc/cpuinfo") or "")
 

@@ -1,7 +1,7 @@
 """The source of the loop that times a Python call, compiled for the shape of the call.
 
-A call through `*args` or `partial` costs two to three times an empty call. So the source contains the arguments of the
-call at hand, and the loop stays within a few percent of `timeit`.
+A call through `*args` or `partial` costs two to three times an empty call. Therefore the source contains the arguments
+of the call, and the loop stays within a few percent of `timeit`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 CompiledLoop = Callable[..., Any]
 """`timing_loop(function, args, kwargs, setup, sync, clock, samples, loops)` fills `samples` with ns (not divided).
 
-Those of a stream take two more lists, `firsts` and `rests`, in place of `loops`.
+The loop of a stream takes two more lists, `firsts` and `rests`, instead of `loops`.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopShape:
-    """The properties of a call that decide the source of its loop."""
+    """The properties of a call that determine the source of its loop."""
 
     positional: int
-    """How many positional arguments."""
+    """Number of positional arguments."""
     keywords: tuple[str, ...] = ()
     """Names of keyword arguments."""
     setup: bool = False
@@ -42,7 +42,7 @@ class LoopShape:
 
 
 def is_plain_keyword(name: str) -> bool:
-    """Check whether a keyword argument can stand in source (`f(x=…)`), not only in `**`."""
+    """Check whether a keyword argument can be written in source (`f(x=…)`), not only in `**`."""
     return name.isascii() and name.isidentifier() and not keyword.iskeyword(name) and name != "__debug__"
 
 
@@ -65,7 +65,7 @@ def format_call(shape: LoopShape) -> str:
 
 
 def format_loop(shape: LoopShape) -> str:
-    """Format the source of the loop; between two reads of the clock there is nothing but the work."""
+    """Format the source of the loop; there is only the work between two reads of the clock."""
     define = "async def" if shape.awaited else "def"
     lines = [f"{define} timing_loop(function, args, kwargs, setup, sync, clock, samples, *more):"]
     if shape.positional:
@@ -99,7 +99,7 @@ def _format_iteration(shape: LoopShape) -> list[str]:
 
 
 def _format_stream(shape: LoopShape) -> list[str]:
-    """Format reads of the clock at the call, at the first item and at the end; a stream without items keeps `None`."""
+    """Format reads of the clock at the call, the first item and the end; without items, the values stay `None`."""
     each = "async for" if shape.awaited else "for"
     begin = "aiter_of" if shape.awaited else "iter"
     return [
@@ -134,9 +134,9 @@ def _aiter_of(stream: Any) -> Any:  # noqa: ANN401 - any asynchronous iterable
 def compile_loop(shape: LoopShape) -> CompiledLoop:
     """Compile the loop for a shape.
 
-    The source is compiled once per shape, but every caller gets a code object of its own: from
-    Python 3.11 on the interpreter specialises a code object to what ran in it before, and one case
-    must not pay for another's types.
+    The source is compiled once per shape, but each caller gets a separate code object: since Python 3.11 the
+    interpreter specialises a code object to the types it has run with, and one case must not slow down because of
+    another's types.
     """
     space = {"repeat": repeat, "aiter_of": _aiter_of, "__builtins__": __builtins__, "__tracebackhide__": True}
     return FunctionType(_code(shape).replace(), space, "timing_loop")

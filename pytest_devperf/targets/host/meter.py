@@ -1,4 +1,4 @@
-"""Reads around a round: CPU time, waiting for a CPU, sleep, the clock's step, and the anchor kernel."""
+"""Readings around a round: CPU time, waiting for a CPU, sleep, the step of the clock, and the anchor kernel."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from pytest_devperf.targets.protocol import RoundContext
 from pytest_devperf.untrusted import parse_whole
 
 SCHEDSTAT = "/proc/thread-self/schedstat"
-"""Run time, run delay (ns) and timeslices of this thread; `/proc/self/…` is the main thread's.
+"""Run time, run delay (ns) and timeslices of this thread; `/proc/self/…` shows the main thread's.
 
 Source: Documentation/scheduler/sched-stats.rst of the Linux kernel.
 """
 
 SLEPT_NS = 100_000_000
-"""Growth of the time spent asleep that counts as sleep: two clocks are read one after the other and a thread may
+"""Growth of the time spent asleep that counts as sleep: two clocks are read one after the other, and a thread may
 lose its CPU in between; the shortest suspend takes longer than a tenth of a second."""
 
 TICK_READS = 2_000
-"""Reads of a clock from which its step is taken: 0.2 ms in all. On every machine that was tried, the smallest step
-appeared within the first hundred."""
+"""Reads of a clock to determine its step: 0.2 ms in all. On every machine that was tried, the smallest step appeared
+within the first hundred."""
 
 COARSE_READS = 50_000
-"""Reads, about 3 ms, after which a clock that has not moved counts as one that moves only by sleeping (a test's). The
-performance counters of all systems move within a microsecond; a coarser clock still shows in the samples."""
+"""Reads, about 3 ms, after which a clock that has not moved counts as a test's clock, which only moves by sleeping.
+The performance counters of all systems move within a microsecond; a coarser clock still shows in the samples."""
 
 ANCHOR_BYTES = 65_536
-"""64 KiB: about 65 us, long against the clock's step and short against a round; fits the second-level cache."""
+"""64 KiB: about 65 µs, long compared with the step of the clock and short compared with a round; fits the L2 cache."""
 
 ANCHOR_IDENTITY = f"blake2b-64k/1 {platform.python_implementation()} {platform.python_version()} {platform.machine()}"
-"""Kernel and implementation, as `Context.anchor` stores them. Anchors of two identities are not compared."""
+"""Kernel and implementation, as in `Context.anchor`. Anchors with different identities are not compared."""
 
 _ANCHOR_TEXT = bytes(range(256)) * (ANCHOR_BYTES // 256)
 
 
 def time_anchor(now_ns: Callable[[], int]) -> int:
-    """Time a fixed piece of work once, in ns: it tells a slow machine from slow code.
+    """Time a fixed piece of work once, in ns: it distinguishes a slow machine from slow code.
 
-    BLAKE2b is C code of the interpreter: tracing, hash seed and heap do not change it and, unlike OpenSSL's digests,
-    it is the same code on every system.
+    BLAKE2b is C code of the interpreter: tracing, hash seed and heap do not affect it and, unlike OpenSSL's
+    digests, it is the same code on every system.
     """
     blake2b = hashlib.blake2b
     text = _ANCHOR_TEXT
@@ -64,7 +64,7 @@ def tick_ns(now_ns: Callable[[], int]) -> float:
     The resolution that a clock reports is not its step: systems report 1 ns for reads that are 50 ns apart.
     A clock that does not move by itself (a test's) has a step of 1 ns.
     """
-    with untraced():  # as the samples are taken: a profiler sees each read, and would set them apart
+    with untraced():  # as the samples are taken: a profiler sees each read, and would lengthen the step
         return _smallest_step(now_ns)
 
 
@@ -105,7 +105,7 @@ def read_asleep_ns() -> int | None:
 
 
 def read_children_cpu_ns() -> int | None:
-    """Read the CPU time of all children that have ended; None on a system that does not count it."""
+    """Read the CPU time of all children that have ended; None on a system without such a counter."""
     try:
         import resource
     except ImportError:
@@ -116,10 +116,10 @@ def read_children_cpu_ns() -> int | None:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Suspend the tools that see each call: coverage tools, debuggers, profilers.
+    """Suspend tools that observe each call: coverage tools, debuggers, profilers.
 
-    These are the tools of this thread (`sys.settrace`, `sys.setprofile`) and, from Python 3.12 on, those of the whole
-    interpreter (`sys.monitoring`). What the workload itself installs meanwhile (a breakpoint) stays.
+    These are the tools of this thread (`sys.settrace`, `sys.setprofile`) and, since Python 3.12, those of the whole
+    interpreter (`sys.monitoring`). A tool that the workload itself installs meanwhile (a breakpoint) stays.
     """
     resumes = [*_suspended_hooks(), *_suspended_tools()]
     try:
@@ -130,7 +130,7 @@ def untraced() -> Iterator[None]:
 
 
 def _suspended_hooks() -> Iterator[Callable[[], object]]:
-    """Suspend this thread's trace and profile functions; yield what installs each again."""
+    """Suspend this thread's trace and profile functions; yield functions that install them again."""
     hooks: list[tuple[Any, Callable[[Any], None]]] = [
         (sys.gettrace(), sys.settrace),
         (sys.getprofile(), sys.setprofile),
@@ -148,7 +148,7 @@ def _suspended_hooks() -> Iterator[Callable[[], object]]:
 
 
 def _suspended_tools() -> Iterator[Callable[[], object]]:
-    """Suspend the tools of `sys.monitoring`; yield what resumes each, unless it is gone by then."""
+    """Suspend the tools of `sys.monitoring`; yield functions that resume them, except those that are gone by then."""
     monitoring: Any = getattr(sys, "monitoring", None)
     for tool in range(MONITORING_TOOLS) if monitoring is not None else ():
         name = monitoring.get_tool(tool)
@@ -165,16 +165,16 @@ def _suspended_tools() -> Iterator[Callable[[], object]]:
 
 
 class Meter:
-    """Takes reads just before and just after a round, in the thread that runs it."""
+    """Takes readings just before and just after a round, in the thread that runs it."""
 
     def __init__(self, now_ns: Callable[[], int]) -> None:
         self._now_ns = now_ns
         self.round_context = RoundContext()
-        """What the reads of the latest completed round show."""
+        """The readings of the latest completed round."""
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Take the reads around a block; the waiting time innermost, so that none of it lies outside the wall time."""
+        """Take readings around a block; the waiting time innermost, so that it lies within the wall time."""
         schedstat = _open_schedstat()
         try:
             asleep_before, wall_before, cpu_before = read_asleep_ns(), self._now_ns(), time.process_time_ns()

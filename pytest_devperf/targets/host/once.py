@@ -11,7 +11,7 @@ from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import CaseError
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 
 def is_awaited(call: Call) -> bool:
@@ -20,7 +20,7 @@ def is_awaited(call: Call) -> bool:
 
 
 def refuse_used_up(call: Call) -> None:
-    """Refuse an argument that the first call used up: further calls would find it empty.
+    """Refuse an argument that the first call exhausted: further calls would find it empty.
 
     Raises:
         CaseError: There is such an argument.
@@ -30,15 +30,15 @@ def refuse_used_up(call: Call) -> None:
             kind = with_article(type(value).__qualname__)
             raise CaseError(
                 f"{name} of {name_of(call.function)} is {kind}, which the first call used up",
-                "pass a list, or make it within the function that is measured",
+                "pass a list, or create it within the measured function",
             )
 
 
 def call_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
-    """Make one call, its setup and sync included; return the list of its items for a stream.
+    """Make one call, its setup and sync included; for a stream, return the list of its items.
 
     Raises:
-        CaseError: It returns work still to be done, not a result.
+        CaseError: The call returns something that must be awaited or iterated, not a result.
     """
     if call.setup is not None:
         call.setup()
@@ -56,7 +56,7 @@ async def await_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call ret
     """Make and await one call, its setup and sync included.
 
     Raises:
-        CaseError: There is nothing to await.
+        CaseError: The call returned nothing to await.
     """
     if call.setup is not None:
         await _settled(call.setup())
@@ -75,7 +75,7 @@ async def await_once(call: Call) -> Any:  # noqa: ANN401 - whatever the call ret
 def _items(call: Call, stream: Any) -> list[Any]:  # noqa: ANN401 - whatever the call returns
     if not hasattr(type(stream), "__iter__"):
         raise CaseError(
-            f"{name_of(call.function)} returned {type(stream).__qualname__}, which is no stream",
+            f"{name_of(call.function)} returned {type(stream).__qualname__}, which is not a stream",
             "return an iterator, or pass the async generator function itself",
         )
     return list(stream)

@@ -15,7 +15,7 @@ from pytest_devperf.targets.protocol import Clock, Runner
 from pytest_devperf.targets.survey import Survey
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 
 class HostTarget:
@@ -44,7 +44,7 @@ class HostTarget:
         self._env: Mapping[str, str | None] = {}
 
     def look(self) -> Context:
-        """Read the sensors; add the anchor's identity and, while a model is loaded, its `ep` and `sdk`."""
+        """Read the sensors; add the identity of the anchor and, while a model is loaded, its `ep` and `sdk`."""
         seen = self._look()
         return replace(seen, anchor=ANCHOR_IDENTITY, env={**seen.env, **self._env})
 
@@ -71,13 +71,13 @@ class HostTarget:
         )
 
     def survey(self, workload: Model) -> Survey:
-        """Read the model's own schema, without loading the model.
+        """Read the model's schema, without loading the model.
 
-        `env` lacks `ep` if only the loaded model shows it (nodes fall back to other providers): then `look` returns it.
+        `env` lacks `ep` if only the loaded model shows it (nodes fall back to other providers): `look` then returns it.
 
         Raises:
             Unsupported: No runtime for this kind of file is installed.
-            CaseError: The file or the given inputs are wrong.
+            CaseError: The file or the inputs are wrong.
         """
         from pytest_devperf.targets.host.models.runtime import runtime_of
 

@@ -19,13 +19,13 @@ from pytest_devperf.targets.host.once import is_awaited
 from pytest_devperf.targets.protocol import RoundContext
 
 __tracebackhide__ = True
-# pytest leaves these frames out: a workload's own exception is shown from the test to where it was raised.
+# pytest hides these frames: the traceback of a workload's exception then starts in the test.
 
 FIRST_ITEM = "first_item"
 """Name of the series with a stream's time to its first item."""
 
 STILL_NS = 5_000_000_000
-"""Time by this machine's own counter in which every working clock moves; with one that does not, more calls in a
+"""Time on this machine's counter in which every working clock moves. With a clock that stands still, more calls in a
 round would only take longer."""
 
 PER_ITEM = "per_item"
@@ -48,7 +48,7 @@ class TimingLoop:
         """Make the list of samples and the function that fills it.
 
         Raises:
-            CaseError: Inner loops were asked for, and the call cannot be repeated within one iteration.
+            CaseError: Inner loops were requested, but the call cannot be repeated within one iteration.
         """
         if inner_loops > 1 and not self.loops:
             raise CaseError(f"{name_of(self._call.function)} cannot be repeated within one iteration", "inner_loops=1")
@@ -69,19 +69,19 @@ class TimingLoop:
 
     @property
     def loops(self) -> bool:
-        """Whether the call may be repeated within one iteration."""
+        """Whether the call can be repeated within one iteration."""
         return self._call.setup is None and self._call.shape != "stream"
 
     @property
     def round_context(self) -> RoundContext:
-        """What is known of the latest run, the further series of a stream included."""
+        """The context of the latest run, the further series of a stream included."""
         return replace(self._meter.round_context, also=self._also)
 
     @contextmanager
     def timing(self) -> Iterator[None]:
-        """Suspend the garbage collector and whatever traces this thread, and read the meter around a block.
+        """Suspend the garbage collector and all tracers of this thread, and read the meter around a block.
 
-        Between rounds the collector runs as usual.
+        Between rounds, the garbage collector runs as usual.
 
         Raises:
             CaseError: The session's clock stood still meanwhile.
@@ -99,7 +99,7 @@ class TimingLoop:
         if self.round_context.wall_ns == 0 and took_ns > STILL_NS:
             raise CaseError(
                 f"the session's clock stood still while {name_of(self._call.function)} ran for {took_ns / 1e9:.0f} s",
-                "look at what pytest_devperf_clock answers",
+                "check what pytest_devperf_clock returns",
             )
 
     def finish(self, samples: list[Any], inner_loops: int) -> Sequence[float]:
@@ -111,7 +111,7 @@ class TimingLoop:
         if self._call.shape == "stream":
             firsts, rests = self._series
             if None in firsts:
-                raise CaseError(f"{name_of(self._call.function)} gave no item", "a stream needs one item at least")
+                raise CaseError(f"{name_of(self._call.function)} yielded no item", "a stream needs at least one item")
             series: Mapping[str, tuple[float, ...]] = {FIRST_ITEM: tuple(firsts)}
             if None not in rests:
                 series = {**series, PER_ITEM: tuple(rests)}

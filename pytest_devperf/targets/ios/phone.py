@@ -1,7 +1,7 @@
-"""An iPhone as a target: it runs apps that host their own cases, and nothing else.
+"""An iPhone as a target: it only runs apps that host their own cases.
 
-Xcode's `devicectl` tells which iPhones are connected and starts apps on them. The app reports over the local
-network. Neither temperature nor clocks can be read from outside, so a wait before a pass is a fixed one.
+Xcode's `devicectl` lists the connected iPhones and starts apps on them. The app reports over the local network.
+Neither temperature nor clocks can be read from outside, so the wait before a pass is fixed.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from pytest_devperf.targets.app.wire import CaseReport, Task
 
 ADDRESS_VARIABLE = "PYTEST_DEVPERF_ADDRESS"
-"""Names this machine's address in the network that the iPhone is in, where it has several."""
+"""Sets this machine's address in the network of the iPhone, if the machine has several."""
 
 SOMEWHERE = ("192.0.2.1", 9)
-"""An address that is nobody's (RFC 5737): asking for the way there sends nothing, and tells our own address."""
+"""An address that nobody has (RFC 5737): looking up the route to it sends nothing, and shows this machine's address."""
 
-LIST_REMEDY = "see that `xcrun devicectl list devices` works"
+LIST_REMEDY = "check that `xcrun devicectl list devices` works"
 
 LIST_S = 60.0
-"""Longest wait for the list of devices: `devicectl` looks for them in the network, too."""
+"""Longest wait for the list of devices: `devicectl` also looks for them in the network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connected:
-    """An iPhone that is connected."""
+    """A connected iPhone."""
 
     identifier: str
-    """What `devicectl` calls it; never stored, shown only where one of several has to be chosen."""
+    """Identifier for `devicectl`; never stored, only shown if one of several has to be chosen."""
     model: str | None
     product: str | None
     os: str | None
@@ -86,7 +86,7 @@ class _Devices(msgspec.Struct, frozen=True):
 
 
 class _Listing(msgspec.Struct, frozen=True):
-    """What `devicectl` writes, as far as it is used."""
+    """The output of `devicectl`, as far as it is used."""
 
     result: _Devices = _Devices()
 
@@ -95,7 +95,7 @@ class IosTarget:
     """An iPhone."""
 
     def __init__(self, phone: Connected, *, clock: Clock | None = None, identity: str = "unit") -> None:
-        """Take its facts.
+        """Collect the facts of an iPhone.
 
         Args:
             phone: The iPhone.
@@ -115,7 +115,7 @@ class IosTarget:
         )
 
     def look(self) -> Context:
-        """Tell the little that is known from outside."""
+        """Return the little that is known from outside."""
         return Context(
             at_ns=self._clock.now_ns(),
             env={"os": self._phone.os},
@@ -123,40 +123,40 @@ class IosTarget:
         )
 
     def start(self, workload: Workload, process: int) -> AbstractContextManager[Runner]:  # noqa: ARG002 - as every target
-        """Refuse: only apps run on an iPhone."""
+        """Refuse: an iPhone only runs apps."""
         raise Unsupported(
             f"a {type(workload).__name__.lower()} cannot run on {self.device.name} by itself",
             "host it in an app and use devperf.app",
         )
 
-    def host(self, app: App, task: Task, *, build: bool, tell: Callable[[str], None]) -> Iterator[CaseReport]:
-        """Start an app that hosts its own cases, and give each case's report as it comes; the next start ends the app.
+    def host(self, app: App, task: Task, *, build: bool, announce: Callable[[str], None]) -> Iterator[CaseReport]:
+        """Start an app that hosts its own cases, and yield the report of each case; the next start ends the app.
 
         Args:
             app: The app.
-            task: What it is asked to do.
-            build: Whether its `build` command runs first.
-            tell: Shows a sentence to the user.
+            task: Its task.
+            build: Whether to run the app's `build` command first.
+            announce: Shows a sentence to the user.
 
         Raises:
-            Unsupported: It is an app of another kind of phone.
-            CaseError: It cannot be built or started, or ended without a case that must come.
-            TargetError: It fell silent, or this machine is in no network.
+            Unsupported: The app is for another kind of phone.
+            CaseError: The app cannot be built or started, or ended its run without a case that it must report.
+            TargetError: The app sent nothing in time, or this machine is not in a network.
         """
         if app.platform not in {None, "ios"}:
             raise Unsupported(f"{app.id} is an app for {app.platform}, and {self.device.name} is an iPhone")
         with ExitStack() as stack:
             collector = stack.enter_context(Collector(task, host=own_address()))
-            told = {**app.environment, **collector.environment}
-            environment = {**told, "DEVICE": self._phone.identifier}
+            variables = {**app.environment, **collector.environment}
+            environment = {**variables, "DEVICE": self._phone.identifier}
             if build:
                 build_app(app.build, environment=environment, cwd=app.cwd, app=app.id)
             launch: AppCommand | None = None
             if app.no_launch:
-                words = " ".join(f"{name}={value}" for name, value in told.items())
-                tell(f"waiting for {app.id}: start it now with {words}")
+                words = " ".join(f"{name}={value}" for name, value in variables.items())
+                announce(f"waiting for {app.id}: start it now with {words}")
             else:
-                argv = app.launch or launch_command(app.id, self._phone.identifier, told)
+                argv = app.launch or launch_command(app.id, self._phone.identifier, variables)
                 launch = stack.enter_context(
                     AppCommand(argv, environment=environment, cwd=app.cwd, what=f"the start of {app.id}")
                 )
@@ -168,18 +168,18 @@ class IosTarget:
 
 
 def open_iphone(spec: str, *, clock: Clock | None = None, identity: str = "unit") -> IosTarget | None:
-    """Open the iPhone that a spec means: `ios`, or `ios:IDENTIFIER`.
+    """Open the iPhone of a spec: `ios`, or `ios:IDENTIFIER`.
 
     Args:
-        spec: What was asked for.
+        spec: The value of `--devperf-target`.
         clock: As for `IosTarget`.
-        identity: As there.
+        identity: As for `IosTarget`.
 
     Returns:
-        None where the spec means no iPhone.
+        None if the spec is for another kind of device.
 
     Raises:
-        UsageError: There is no `devicectl` here, no such iPhone, or there are several.
+        UsageError: `devicectl` is missing, or there is no such iPhone, or there are several.
     """
     kind, _, identifier = spec.partition(":")
     if kind != "ios":
@@ -195,13 +195,13 @@ def open_iphone(spec: str, *, clock: Clock | None = None, identity: str = "unit"
 
 
 def list_connected() -> tuple[Connected, ...]:
-    """Ask Xcode for the iPhones that are connected.
+    """List the iPhones that Xcode reports as connected.
 
     Raises:
-        UsageError: There is no Xcode 15, or it fails.
+        UsageError: Xcode 15 is missing, or fails.
     """
     if shutil.which("xcrun") is None:
-        raise UsageError("iPhones are reached through Xcode's devicectl", "use a Mac with Xcode 15 or later")
+        raise UsageError("iPhones need Xcode's devicectl", "use a Mac with Xcode 15 or later")
     with tempfile.TemporaryDirectory(prefix="devperf-ios-") as folder:
         path = Path(folder, "devices.json")
         words = ""
@@ -222,13 +222,13 @@ def list_connected() -> tuple[Connected, ...]:
 
 
 def parse_devices(text: str) -> tuple[Connected, ...]:
-    """Read what `devicectl list devices --json-output` writes: connected iPhones and iPads.
+    """Parse the output of `devicectl list devices --json-output`: connected iPhones and iPads.
 
     Raises:
-        ValueError: It is no such text.
+        ValueError: The text is something else.
 
     Source:
-        `devicectl help list devices`; the JSON output is the one that is promised to scripts.
+        `devicectl help list devices`, which guarantees the JSON output to scripts.
     """
     try:
         listing = msgspec.json.decode(text, type=_Listing)
@@ -247,16 +247,16 @@ def parse_devices(text: str) -> tuple[Connected, ...]:
 
 
 def launch_command(app: str, identifier: str, environment: dict[str, str]) -> tuple[str, ...]:
-    """Write the command that starts an app with variables, ending one that still runs."""
+    """Return the command that starts an app with variables and ends a running instance."""
     words = ("xcrun", "devicectl", "device", "process", "launch", "--terminate-existing", "--device", identifier)
     return (*words, "--environment-variables", json.dumps(environment), app)
 
 
 def own_address() -> str:
-    """Tell this machine's address in the local network.
+    """Find this machine's address in the local network.
 
     Raises:
-        TargetError: It is in none.
+        TargetError: It is not in a network.
     """
     named = os.environ.get(ADDRESS_VARIABLE)
     if named:
@@ -267,7 +267,7 @@ def own_address() -> str:
             return str(way.getsockname()[0])
         except OSError as error:
             raise TargetError(
-                f"this machine is in no network ({error.strerror})", f"join the iPhone's, or set {ADDRESS_VARIABLE}"
+                f"this machine is not in a network ({error.strerror})", f"join the iPhone's, or set {ADDRESS_VARIABLE}"
             ) from error
 
 

@@ -56,8 +56,8 @@ def test_an_answer_that_no_runner_gives_is_refused_in_a_few_words(line: str) -> 
     ("dtype", "shape", "data"),
     [("float32", (2,), b"1234567"), ("float32", (3,), bytes(8)), ("string", (2,), b"a\0"), ("int64", (1 << 40,), b"")],
 )
-def test_an_output_of_another_size_than_it_says_is_refused(dtype: str, shape: tuple[int, ...], data: bytes) -> None:
-    with pytest.raises(CaseError, match=f"output 'y' came with {len(data)} bytes"):
+def test_an_output_of_another_size_than_declared_is_refused(dtype: str, shape: tuple[int, ...], data: bytes) -> None:
+    with pytest.raises(CaseError, match=f"output 'y' has {len(data)} bytes"):
         parse_output(ModelOutput(name="y", kind="tensor", dtype=dtype, shape=shape), data)
 
 

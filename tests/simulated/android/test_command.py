@@ -76,7 +76,7 @@ def test_many_files_with_long_names_are_pushed_in_pieces(target: AndroidTarget, 
 
 
 def test_a_command_line_longer_than_adb_carries_is_refused(target: AndroidTarget) -> None:
-    with pytest.raises(CaseError, match="more than adb carries"):
+    with pytest.raises(CaseError, match="exceeds adb's limit"):
         runs_of(target, Command(argv=("echo", "1" * 70_000)))
 
 
@@ -107,7 +107,7 @@ def test_variables_and_folders_are_data_too(target: AndroidTarget) -> None:
     assert where.endswith(folder)  # below the sandbox's own folder: a file is fetched as it is
 
 
-def test_how_much_to_do_is_told_in_both_ways(target: AndroidTarget) -> None:
+def test_the_amount_of_work_is_passed_in_both_ways(target: AndroidTarget) -> None:
     command = Command(
         argv=(
             "sh",
@@ -179,9 +179,9 @@ def test_peak_memory_of_a_program_is_watched(target: AndroidTarget) -> None:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (Command(argv=()), "no program"),
+        (Command(argv=()), "needs a program"),
         (Command(argv=("x",), push=("/nowhere/x",)), "no file /nowhere/x"),
-        (Command(argv=("echo", "1"), environment={"A B": "1"}), "no name of an environment variable"),
+        (Command(argv=("echo", "1"), environment={"A B": "1"}), "not a name of an environment variable"),
         (Command(argv=("echo", "a\0b")), "zero byte"),
         (Command(argv=("echo",), read="nonsense"), "unknown reader 'nonsense'"),
     ],
@@ -199,7 +199,7 @@ def test_affinity_names_clusters_or_cpus(
     assert runs_of(target, Command(argv=("echo", "3")))[0] == [3]
 
 
-def test_a_whole_program_is_timed_where_it_runs_not_across_adb(target: AndroidTarget) -> None:
+def test_a_whole_program_is_timed_on_the_phone_not_across_adb(target: AndroidTarget) -> None:
     command = Command(argv=("sh", "-c", "echo $DEVPERF_ITERATIONS; echo no number"), read=WHOLE_TIME)
     with target.start(command, 0) as runner:
         runner.warm_up(3)
@@ -212,9 +212,9 @@ def test_a_whole_program_is_timed_where_it_runs_not_across_adb(target: AndroidTa
     assert printed == "1\nno number\n"
 
 
-def test_a_phone_whose_shell_has_no_clock_says_so(target: AndroidTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_phone_whose_shell_has_no_clock_reports_it(target: AndroidTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "STAMP", "1700000000N")
     command = Command(argv=("true",), read=WHOLE_TIME)
 
-    with pytest.raises(CaseError, match=r"no clock that could time true.*name their reader with read="):
+    with pytest.raises(CaseError, match=r"no clock to time true.*name their reader with read="):
         runs_of(target, command)

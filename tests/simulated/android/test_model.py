@@ -122,7 +122,7 @@ def test_a_round_takes_three_round_trips_at_most(target: AndroidTarget, model: M
     assert after - before <= 4 + 2
 
 
-def test_heat_during_a_round_is_told_with_it(own: tuple[SimPhone, AndroidTarget], model: Model) -> None:
+def test_heat_during_a_round_is_reported_with_it(own: tuple[SimPhone, AndroidTarget], model: Model) -> None:
     phone, target = own
     with target.start(model, 0) as runner:
         assert isinstance(runner, ContextReporting)
@@ -254,7 +254,7 @@ def test_a_run_that_never_ends_is_ended(target: AndroidTarget, model: Model, mon
     monkeypatch.setattr("pytest_devperf.targets.android.runner.model.UNKNOWN_S", 1.0)
     with target.start(model, 0) as runner:
         assert isinstance(runner, OnnxRunner)
-        with pytest.raises(TargetError, match=r"gave no answer on Google Pixel 8 within 1 s and was ended"):
+        with pytest.raises(TargetError, match=r"did not answer on Google Pixel 8 within 1 s and was ended"):
             runner.run(1_000_000, 1000)
         look = f"grep State /proc/{runner.about.pid}/status; true"
         state = target.link.script(look, doing="looking").output
@@ -283,7 +283,7 @@ def interrupted(target: AndroidTarget, model: Model, pids: list[int]) -> None:
         runner.run(1_000_000, 1000)
 
 
-def test_a_full_phone_says_so(switch_on: SwitchOn, reach: Reach, model: Model) -> None:
+def test_a_full_phone_reports_it(switch_on: SwitchOn, reach: Reach, model: Model) -> None:
     target = reach(switch_on(mishap="disk-full"))
 
     with pytest.raises(TargetError, match=r"Pixel 8 (has 0 MiB free|refused .*[Nn]o space)"), target.start(model, 0):

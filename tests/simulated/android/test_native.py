@@ -146,7 +146,7 @@ def test_an_old_benchmark_model_is_refused_for_what_it_would_feed(stored, fresh,
     survey = fresh.survey(Model(path=doubling, dims={"x.0": 1}))
 
     assert survey.methods == ()
-    assert "random numbers" in survey.skipped["one"]
+    assert "random inputs" in survey.skipped["one"]
     assert "cannot choose a signature" in survey.skipped["two"]
 
 
@@ -161,7 +161,7 @@ def test_an_old_executor_runner_feeds_ones_runs_the_first_method_and_gives_one_s
         outputs = runner.result()
 
     assert survey.methods == ("forward",)
-    assert survey.skipped == {"broken": "this executor_runner runs the first method alone; set up a newer one"}
+    assert survey.skipped == {"broken": "this executor_runner only runs the first method; set up a newer one"}
     assert survey.inputs["forward.input0"]["sha256"] == survey.inputs["forward.input1"]["sha256"]
     assert len(samples) == 1
     assert outputs == {}
@@ -187,7 +187,7 @@ def test_options_reach_the_tool_and_unknown_ones_are_refused(stored, fresh, doub
             fresh.survey(wrong)
 
 
-def test_memory_is_taken_in_a_start_of_its_own(stored, fresh, adding):
+def test_memory_is_measured_in_a_separate_start(stored, fresh, adding):
     stored("executor_runner")
 
     with fresh.start(Model(path=adding), 0) as runner:
@@ -198,7 +198,7 @@ def test_memory_is_taken_in_a_start_of_its_own(stored, fresh, adding):
     assert memory.peak > 1 << 20  # any program takes a MiB
 
 
-def test_rounds_are_starts_of_the_tool_with_an_anchor_where_the_runner_is_set_up(
+def test_rounds_are_starts_of_the_tool_with_an_anchor_if_the_runner_is_set_up(
     stored, setup, fresh, adding, monkeypatch
 ):
     stored("executor_runner")
@@ -249,7 +249,7 @@ def test_an_executable_for_android_is_stored_for_its_abi(stored, tmp_path):
     assert store_tool("benchmark_model", tmp_path / "benchmark_model").parent.name == "arm64-v8a"
 
 
-def test_a_tool_that_cannot_run_there_is_told(stored, fresh, tmp_path, doubling):
+def test_a_tool_that_cannot_run_on_the_phone_is_reported(stored, fresh, tmp_path, doubling):
     folder = tmp_path / "setups" / "sim"
     folder.mkdir(parents=True)
     (folder / "benchmark_model").write_bytes(b"\x7fELF" + bytes(60))

@@ -48,7 +48,7 @@ def test_a_phone_is_a_surveying_target(target: AndroidTarget) -> None:
     assert isinstance(target, Surveying)
 
 
-def test_a_look_tells_the_truth_within_a_tenth_of_a_degree(switch_on: SwitchOn, reach: Reach) -> None:
+def test_a_look_is_right_within_a_tenth_of_a_degree(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on(speed=1e-6)  # its time stands still but for jumps, so that the truth waits for the look
     target = reach(phone)
     target.open()
@@ -61,7 +61,7 @@ def test_a_look_tells_the_truth_within_a_tenth_of_a_degree(switch_on: SwitchOn, 
     assert context.temps_c["battery"] == pytest.approx(phone.state.battery_c, abs=0.1)
 
 
-def test_a_look_says_which_cpus_a_workload_may_use(switch_on: SwitchOn, reach: Reach) -> None:
+def test_a_look_shows_which_cpus_a_workload_may_use(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on()
 
     free = reach(phone)
@@ -85,7 +85,7 @@ def test_every_family_can_be_looked_at(switch_on: SwitchOn, reach: Reach, person
     assert context.temp_c is not None
 
 
-def test_what_a_phone_cannot_tell_is_not_known(switch_on: SwitchOn, reach: Reach) -> None:
+def test_a_missing_reading_of_a_phone_is_not_known(switch_on: SwitchOn, reach: Reach) -> None:
     context = reach(switch_on("hal-not-ready")).look()
 
     assert context.throttled is not True
@@ -105,7 +105,7 @@ def test_heat_shows_as_throttling_and_ends_with_it(switch_on: SwitchOn, reach: R
 
 
 @pytest.mark.parametrize("mishap", ["thermal-override", "battery-faked"])
-def test_a_sensor_set_by_hand_is_told_as_faked(switch_on: SwitchOn, reach: Reach, mishap: str) -> None:
+def test_an_overridden_sensor_is_reported_as_faked(switch_on: SwitchOn, reach: Reach, mishap: str) -> None:
     assert reach(switch_on(mishap=mishap)).look().faked
 
 
@@ -145,7 +145,7 @@ def test_two_phones_are_listed_to_choose_from(switch_on: SwitchOn) -> None:
     assert chosen.device.model == other.personality.model
 
 
-def test_an_unauthorised_phone_says_what_to_do(switch_on: SwitchOn) -> None:
+def test_an_unauthorised_phone_shows_what_to_do(switch_on: SwitchOn) -> None:
     phone = switch_on(mishap="unauthorized")
 
     with pytest.raises(UsageError, match=r"not authorised this computer|just being authorised"):
@@ -165,7 +165,7 @@ def test_adbs_own_variable_names_the_phone(switch_on: SwitchOn, monkeypatch: pyt
     assert beats.device.model == one.personality.model
 
 
-def test_adbs_own_variable_that_names_no_phone_is_said(switch_on: SwitchOn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adbs_own_variable_without_a_phone_is_reported(switch_on: SwitchOn, monkeypatch: pytest.MonkeyPatch) -> None:
     phone = switch_on()
     monkeypatch.setenv("ANDROID_SERIAL", "R5GONE")
 
@@ -213,7 +213,7 @@ def test_an_answer_that_is_cut_off_is_never_taken_for_a_whole_one(
         AndroidTarget(serial=phone.serial, server_port=phone.server_port, clock=phone.clock)
 
 
-def test_a_server_that_is_gone_is_told_and_no_other_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_gone_is_reported_and_no_other_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*_: object, **__: object) -> None:
         pytest.fail("another server was started")
 
@@ -230,11 +230,11 @@ def test_a_simulated_phone_is_set_up_by_itself(target: AndroidTarget, setup: obj
     assert target.toolchain.runs_models()
 
 
-def test_a_phone_that_does_not_say_what_it_is_is_no_device_without_facts(
+def test_a_phone_without_properties_is_refused(
     switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     probes = {**identity.PROBES, "properties": "echo getprop: inaccessible or not found; false"}
     monkeypatch.setattr(identity, "PROBES", probes)
 
-    with pytest.raises(TargetError, match="does not say what it is: `getprop` prints getprop: inaccessible"):
+    with pytest.raises(TargetError, match="does not show its identity: `getprop` prints getprop: inaccessible"):
         reach(switch_on())

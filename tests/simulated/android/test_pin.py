@@ -35,7 +35,7 @@ def own_journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
 
 
-def test_clocks_are_held_and_let_go(switch_on: SwitchOn, reach: Reach) -> None:
+def test_clocks_are_pinned_and_released(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on()
     target = reach(phone, pin_clocks="on")
     before = target.read_sensors().clocks.max_khz
@@ -50,7 +50,7 @@ def test_clocks_are_held_and_let_go(switch_on: SwitchOn, reach: Reach) -> None:
     assert target.read_sensors().clocks.max_khz == before
 
 
-def test_clocks_that_somebody_lets_go_do_not_count_as_held(switch_on: SwitchOn, reach: Reach) -> None:
+def test_clocks_released_by_somebody_do_not_count_as_pinned(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on()
     target = reach(phone, pin_clocks="on")
     target.open()
@@ -156,7 +156,7 @@ def die(phone: SimPhone, how: str, *, real: bool = False) -> int:
 
 @pytest.mark.usefixtures("usual_signals")
 @pytest.mark.parametrize("how", ["end", "raise", "SIGINT", "SIGTERM", "SIGHUP"])
-def test_every_way_to_end_lets_go(switch_on: SwitchOn, reach: Reach, how: str) -> None:
+def test_every_way_to_end_releases_the_clocks(switch_on: SwitchOn, reach: Reach, how: str) -> None:
     phone = switch_on()
 
     code = die(phone, how)
@@ -275,7 +275,7 @@ def test_a_session_of_another_computer_that_measures_now_is_left_alone(
     assert other.look().pinned is True
 
 
-def test_clocks_held_by_nobody_known_are_let_go_of_and_reported(switch_on: SwitchOn, reach: Reach) -> None:
+def test_clocks_pinned_by_nobody_known_are_released_and_reported(switch_on: SwitchOn, reach: Reach) -> None:
     phone = switch_on()
     phone.change(pinned=True)  # by a session whose journal is gone
 
@@ -293,7 +293,7 @@ def test_a_cap_that_lifts_or_slips_by_itself_is_no_pin(switch_on: SwitchOn, reac
     target = reach(phone, pin_clocks="auto")
 
     assert target.look().pinned is False
-    assert re.search("does nothing|lets go of its clocks by itself", target.notices[0])
+    assert re.search("does nothing|releases its clocks by itself", target.notices[0])
     assert not phone.state.pinned
 
 
@@ -347,12 +347,12 @@ def test_a_phone_that_was_taken_over_meanwhile_is_not_measured_on(switch_on: Swi
     assert other.look().pinned is False
 
 
-@pytest.mark.parametrize("said", ["no such table", "\u0663", "12345"])
+@pytest.mark.parametrize("answer", ["no such table", "\u0663", "12345"])
 def test_a_screen_setting_that_cannot_be_read_is_left_alone(
-    switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch, said: str
+    switch_on: SwitchOn, reach: Reach, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
-    monkeypatch.setattr("pytest_devperf.targets.android.phone.restore.STAY_ON", f"x >&2; echo {said}")
-    monkeypatch.setattr("pytest_devperf.targets.android.phone.hold.STAY_ON", f"x >&2; echo {said}")
+    monkeypatch.setattr("pytest_devperf.targets.android.phone.restore.STAY_ON", f"x >&2; echo {answer}")
+    monkeypatch.setattr("pytest_devperf.targets.android.phone.hold.STAY_ON", f"x >&2; echo {answer}")
     phone = switch_on()
     target = reach(phone)
     target.open()
@@ -361,14 +361,14 @@ def test_a_screen_setting_that_cannot_be_read_is_left_alone(
     assert STAY_ON not in phone.state.settings
 
 
-def test_a_data_folder_that_cannot_be_written_is_said_before_anything_is_changed(
+def test_an_unwritable_data_folder_is_reported_before_any_change(
     switch_on: SwitchOn, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real: None
 ) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "file"))
     phone = switch_on()
 
-    with pytest.raises(UsageError, match=rf"cannot write .*name another folder in {FOLDER_VARIABLE}"):
+    with pytest.raises(UsageError, match=rf"cannot write .*set another folder in {FOLDER_VARIABLE}"):
         reach(phone, pin_clocks="on").open()
 
     assert not phone.state.pinned
@@ -392,7 +392,7 @@ def test_folders_of_killed_sessions_are_removed_at_the_next_start(switch_on: Swi
     assert not any(name.endswith(".part") for name in left)
 
 
-def test_the_store_on_the_phone_is_bounded_and_what_stays_is_said(
+def test_the_store_on_the_phone_is_limited_and_its_size_is_reported(
     switch_on: SwitchOn, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = reach(switch_on())

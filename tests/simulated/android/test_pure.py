@@ -88,7 +88,7 @@ def test_examples_in_docstrings_hold(module: str) -> None:
         (None, None, None),
     ],
 )
-def test_throttling_is_what_the_phone_says_or_a_lower_cap(
+def test_throttling_is_reported_by_the_phone_or_shown_by_a_lower_cap(
     status: int | None, khz: int | None, verdict: bool | None
 ) -> None:
     assert throttles(seen(khz, status), Reference(max_khz={"policy0": 2000})) is verdict
@@ -122,11 +122,11 @@ def test_clocks_are_held_by_a_cap_that_appeared_and_stayed() -> None:
     assert held(seen(2000), seen(1500), seen(1500))
     assert "does nothing" in why_not(seen(2000), seen(2000), seen(2000))
     assert "does nothing" in why_not(seen(1500), seen(2000), seen(2000))
-    assert "lets go" in why_not(seen(2000), seen(1500), seen(2000))
+    assert "releases" in why_not(seen(2000), seen(1500), seen(2000))
     assert "does not show its clocks" in why_not(seen(None), seen(None), seen(None))
 
 
-def test_clocks_are_held_by_a_floor_that_rose_to_the_cap_even_where_the_cap_rose_too() -> None:
+def test_clocks_are_pinned_by_a_floor_that_rose_to_the_cap_even_if_the_cap_rose_too() -> None:
     fixed, boosted = seen(1800, least=1800), seen(1800, least=900)
 
     assert held(seen(1200), fixed, fixed)
@@ -158,7 +158,7 @@ def test_a_cooling_device_that_works_harder_explains_a_cap_without_a_status() ->
         (Limits(300, 1200), False),  # an idle default below what was held
     ],
 )
-def test_held_limits_count_as_let_go_once_the_cap_rises_or_the_floor_falls_away(now: Limits, verdict: bool) -> None:
+def test_pinned_limits_count_as_released_once_the_cap_rises_or_the_floor_drops(now: Limits, verdict: bool) -> None:
     assert hold({"policy0": Limits(1500, 1500)}, {"policy0": now}) is verdict
     assert hold({"policy0": Limits(1500, 1500)}, {}) is None
 
@@ -184,14 +184,14 @@ def test_one_phone_is_chosen_and_emulators_are_not() -> None:
 
 
 @pytest.mark.parametrize("state", sorted(STATES))
-def test_every_other_state_says_what_to_do(state: str) -> None:
+def test_every_other_state_shows_the_next_step(state: str) -> None:
     assert choose((phone(state=state),), None) is None
     with pytest.raises(UsageError, match="Pixel 8 "):
         demand((phone(state=state),))
 
 
 @pytest.mark.parametrize("state", sorted(STATES))
-def test_auto_says_why_it_uses_no_phone_although_one_is_attached(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_shows_why_it_uses_no_phone_although_one_is_attached(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_devperf.targets.android.open.may_find_phones", lambda _: True)
     monkeypatch.setattr("pytest_devperf.targets.android.open.list_attached", lambda _: (phone(state=state),))
 
@@ -199,19 +199,19 @@ def test_auto_says_why_it_uses_no_phone_although_one_is_attached(state: str, mon
         open_target("auto")
 
 
-def test_auto_says_that_the_adb_server_gives_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_reports_that_the_adb_server_returns_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object) -> tuple[Attached, ...]:
-        raise UsageError("the adb server cannot be asked for phones (protocol fault)", "see that `adb devices` works")
+        raise UsageError("the adb server does not list its phones (protocol fault)", "see that `adb devices` works")
 
     monkeypatch.setattr("pytest_devperf.targets.android.open.may_find_phones", lambda _: True)
     monkeypatch.setattr("pytest_devperf.targets.android.open.list_attached", fail)
 
-    with pytest.raises(NoUsablePhone, match="adb server cannot be asked"):
+    with pytest.raises(NoUsablePhone, match="adb server does not list its phones"):
         open_target("auto")
 
 
 @pytest.mark.parametrize("attached", [(), (phone("emulator-5554", model="sdk_gphone64"),)])
-def test_auto_has_nothing_to_say_where_no_phone_is_attached(
+def test_auto_reports_nothing_if_no_phone_is_attached(
     attached: tuple[Attached, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_devperf.targets.android.open.may_find_phones", lambda _: True)
@@ -220,7 +220,7 @@ def test_auto_has_nothing_to_say_where_no_phone_is_attached(
     assert open_target("auto") is None
 
 
-def test_no_phone_at_all_says_how_to_attach_one() -> None:
+def test_without_a_phone_the_error_shows_how_to_attach_one() -> None:
     with pytest.raises(UsageError, match="USB debugging"):
         demand(())
 
@@ -268,7 +268,7 @@ def test_an_end_that_was_cut_off_is_none() -> None:
     assert parse_end("5\n@@times\n0m0.00s") is None
 
 
-def test_what_was_sampled_and_the_peak_are_read_where_they_are() -> None:
+def test_samples_and_the_peak_are_parsed_if_present() -> None:
     ended = parse_end("@@times\nx\ny\n@@sampled\npolicy0 1500 policy4  free 2048\n@@peak 12\n@@rc 3\n")
 
     assert ended is not None
@@ -329,7 +329,7 @@ def test_cpus_that_are_not_there_are_refused(spec: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "failed"),
+    ("line", "failed"),
     [
         ("Starting: Intent { cmp=com.example.Error/.ErrorActivity }", False),
         ("Warning: Activity not started, its current task has been brought to the front", False),
@@ -337,5 +337,5 @@ def test_cpus_that_are_not_there_are_refused(spec: str) -> None:
         ("Starting: Intent { cmp=a/.B }\r\nError: Activity not started, unable to resolve Intent", True),
     ],
 )
-def test_am_says_by_a_line_of_its_own_that_it_started_nothing(said: str, failed: bool) -> None:
-    assert bool(NOT_STARTED.search(said)) is failed
+def test_am_reports_a_failed_start_only_by_a_line(line: str, failed: bool) -> None:
+    assert bool(NOT_STARTED.search(line)) is failed

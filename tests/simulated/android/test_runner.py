@@ -115,7 +115,7 @@ def test_a_thread_never_waits_longer_for_a_cpu_than_the_round_takes(folder: Path
     assert all(each["waited_ns"] <= each["wall_ns"] for each in rounds)
 
 
-def test_the_times_told_follow_a_simulated_phone_slowing_down(folder: Path) -> None:
+def test_reported_times_follow_a_simulated_phone_that_slows_down(folder: Path) -> None:
     slow = folder / "slowdown"
     slow.write_text("1000.0\n")
 
@@ -128,7 +128,7 @@ def test_the_times_told_follow_a_simulated_phone_slowing_down(folder: Path) -> N
     assert min(throttled["anchor_ns"]) > 50 * min(slower["anchor_ns"])
 
 
-def test_schema_tells_names_types_and_symbolic_sizes(folder: Path) -> None:
+def test_schema_shows_names_types_and_symbolic_sizes(folder: Path) -> None:
     (schema,) = run(folder, "schema", "manifest.txt")
 
     assert [(each["name"], each["dtype"], each["shape"]) for each in schema["inputs"]] == [
@@ -156,7 +156,7 @@ def test_memory_is_taken_from_before_the_load_to_after_the_unload(folder: Path) 
         ("input0.raw", "missing.raw", "inputs", "missing.raw"),
     ],
 )
-def test_what_is_wrong_is_told_in_the_runtimes_own_words(
+def test_errors_are_reported_in_the_runtimes_own_words(
     folder: Path, old: str, new: str, stage: str, words: str
 ) -> None:
     manifest = folder / "manifest.txt"

@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_way_out(
     setup_android.add_arguments(parser)
     words = ["--runner", str(setup.runner)] if option == "--library" else []
 
-    with pytest.raises(UsageError, match=rf"cannot write .*name another folder in {FOLDER_VARIABLE}"):
+    with pytest.raises(UsageError, match=rf"cannot write .*set another folder in {FOLDER_VARIABLE}"):
         setup_android.run(parser.parse_args([option, str(setup.library), *words]))
 
 
@@ -114,7 +114,7 @@ def test_a_runner_of_an_older_devperf_is_made_again(home: Path, setup: Setup) ->
         find_setup(ABI)
 
 
-def test_what_is_missing_is_said_with_the_command(home: Path) -> None:
+def test_missing_files_are_reported_with_the_command(home: Path) -> None:
     with pytest.raises(Unsupported, match=r"no ONNX runner is set up for arm64-v8a phones.*devperf setup-android"):
         find_setup("arm64-v8a")
 
@@ -135,7 +135,7 @@ def test_a_file_that_is_no_library_for_android_is_refused(
         set_up_android(library=tmp_path / name)
 
 
-def test_without_an_ndk_it_says_how_to_name_one(home: Path, setup: Setup) -> None:
+def test_without_an_ndk_it_shows_how_to_name_one(home: Path, setup: Setup) -> None:
     with pytest.raises(UsageError, match=r"no Android NDK was found.*--ndk"):
         set_up_android(library=setup.library)
 
@@ -144,7 +144,7 @@ def test_an_archive_without_libraries_is_refused(home: Path, tmp_path: Path) -> 
     with zipfile.ZipFile(tmp_path / "x.aar", "w") as archive:
         archive.writestr("readme", b"")
 
-    with pytest.raises(UsageError, match="holds no jni/"):
+    with pytest.raises(UsageError, match="contains no jni/"):
         set_up_android(aar=tmp_path / "x.aar")
 
 
@@ -185,7 +185,7 @@ def test_what_is_no_regular_file_is_not_waited_for(home: Path, setup: Setup, tmp
     os.mkfifo(tmp_path / "fifo")
     given: dict[str, Path] = {"library": setup.library} if option == "runner" else {}
 
-    with pytest.raises(UsageError, match="fifo is no regular file"):
+    with pytest.raises(UsageError, match="fifo is not a regular file"):
         set_up_android(**given, **{option: tmp_path / "fifo"})
 
 
@@ -200,7 +200,7 @@ def test_elf_abi_reads_the_machine(setup: Setup) -> None:
     assert elf_abi(setup.library) == ABI
 
 
-def test_the_command_sets_up_and_tells_where(home: Path, setup: Setup, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_sets_up_and_shows_the_folder(home: Path, setup: Setup, capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
     setup_android.add_arguments(parser)
 

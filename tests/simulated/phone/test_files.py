@@ -100,9 +100,9 @@ def test_a_pushed_file_gets_its_owners_permissions_for_everybody(device, tmp_pat
     device.sync.push(b"data", f"{FOLDER}/own", mode=0o640)
     device.sync.push(b"data", f"{FOLDER}/program", mode=0o755)
 
-    told = device.shell(f"cd {FOLDER}; stat -c %a read-only own program").split()
+    shown = device.shell(f"cd {FOLDER}; stat -c %a read-only own program").split()
 
-    assert told == ["444", "666", "777"]
+    assert shown == ["444", "666", "777"]
 
 
 def test_a_link_is_followed_within_the_phone(phone: SimPhone, device, tmp_path: Path):

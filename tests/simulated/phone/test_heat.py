@@ -35,7 +35,7 @@ def test_the_die_cools_at_once_and_skin_and_battery_lag():
     assert abs(hot.battery_c - soon.battery_c) < 3
 
 
-def test_time_in_one_piece_or_in_many_comes_to_the_same():
+def test_time_in_one_piece_or_in_many_has_the_same_result():
     whole = advance(State(), BODY, 120, 4)
     pieces = State()
     for _ in range(120):

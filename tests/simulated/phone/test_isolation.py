@@ -128,9 +128,9 @@ def test_this_machines_servers_are_not_reached_without_a_reverse(phone: SimPhone
 
 
 def test_the_shell_is_the_user_shell_and_owns_what_it_makes(device):
-    told = device.shell(f"id -u; id -un; touch {FOLDER}/mine; stat -c '%u %a' {FOLDER}/mine")
+    shown = device.shell(f"id -u; id -un; touch {FOLDER}/mine; stat -c '%u %a' {FOLDER}/mine")
 
-    assert told.split() == ["2000", "shell", "2000", "666"]
+    assert shown.split() == ["2000", "shell", "2000", "666"]
 
 
 @pytest.mark.parametrize(

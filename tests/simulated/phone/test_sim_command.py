@@ -22,14 +22,14 @@ def test_it_prints_how_to_connect_and_ends_with_ctrl_c(adb_server):
     with running([*SIM, "--personality=motorola"], stdout=subprocess.PIPE, text=True) as process:
         address = re.search(r"127\.0\.0\.1:\d+", process.stdout.readline()).group()
 
-        said = adb_server.connect(address)
+        answer = adb_server.connect(address)
         client = adbutils.AdbClient(host="127.0.0.1", port=adb_server.port)
         model = client.device(serial=address).shell("getprop ro.product.model")
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
         adb_server.disconnect(address)
 
-    assert "connected to" in said
+    assert "connected to" in answer
     assert model == "moto g power"
     assert f"connect {address}" in rest
     assert process.returncode == 0

@@ -23,7 +23,7 @@ def flat(result: Any) -> str:
     return " ".join((result.stdout.str() + result.stderr.str()).split())
 
 
-def test_every_case_of_an_app_is_a_report_with_a_record_and_a_verdict_of_its_own(app: Session) -> None:
+def test_every_case_of_an_app_is_a_report_with_a_separate_record_and_verdict(app: Session) -> None:
     saving = app.run("--devperf-save=base")
     app.app_does(sort=1_000_000, decode=2_600_000)
 
@@ -89,7 +89,7 @@ def test_an_app_that_dies_is_started_again_and_only_the_case_it_died_in_fails(ap
     ("stale", "words"),
     [({"TOKEN": "of another run"}, "the token is another run's"), ({"RUN": "another"}, "run 'another' is over")],
 )
-def test_a_stale_app_is_refused_and_told_apart_from_one_that_is_silent(
+def test_a_stale_app_is_refused_and_distinguished_from_a_silent_one(
     app: Session, stale: dict[str, object], words: str
 ) -> None:
     app.app_does(sort=1_000_000, how={"told": stale})
@@ -148,7 +148,7 @@ def test_a_failing_build_and_a_missing_app_fail_the_test_with_the_next_step(app:
     )
 
 
-def test_an_app_that_a_command_starts_is_told_where_to_report(app: Session) -> None:
+def test_an_app_started_by_a_command_receives_the_collectors_address(app: Session) -> None:
     (app.path / "test_app.py").write_text(
         "import os, sys\n"
         "def test_app(devperf):\n"

@@ -51,7 +51,7 @@ def test_a_slower_workload_on_the_phone_is_a_confirmed_regression_of_its_test(to
     result.assert_outcomes(failed=1)
 
 
-def test_a_comparison_leaves_the_clocks_alone_where_the_baseline_did(tool: Session) -> None:
+def test_a_comparison_does_not_pin_the_clocks_if_the_baseline_did_not(tool: Session) -> None:
     tool.run("--devperf-save=base", "--devperf-pin-clocks=off")
 
     result = tool.run("--devperf-compare=base", "--devperf-json=run.json")
@@ -69,9 +69,9 @@ def test_clocks_held_otherwise_than_in_every_baseline_end_the_session_before_any
     result = tool.run("--devperf-compare=base", f"--devperf-pin-clocks={now}")
 
     assert result.ret == 4
-    told = " ".join((result.stdout.str() + result.stderr.str()).split())
-    assert f"--devperf-compare=base: clocks {held} in the baseline of every case" in told
-    assert f"--devperf-pin-clocks={now}" in told
+    shown = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert f"--devperf-compare=base: clocks {held} in the baseline of every case" in shown
+    assert f"--devperf-pin-clocks={now}" in shown
     result.assert_outcomes()
 
 
@@ -97,8 +97,8 @@ def test_a_phone_that_does_not_hold_its_clocks_is_not_compared_with_a_pinned_bas
     result = tool.run("--devperf-compare=base", target="sim:pixel-tensor:ignores-pinning")
 
     assert result.ret == 4
-    told = " ".join((result.stdout.str() + result.stderr.str()).split())
-    assert "every case would be incomparable (Google Pixel 8 accepts fixed-performance mode and does nothing)" in told
+    shown = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert "every case would be incomparable (Google Pixel 8 accepts fixed-performance mode and does nothing)" in shown
 
 
 def test_clocks_that_nobody_can_hold_are_refused_on_this_machine(tool: Session) -> None:
@@ -114,7 +114,7 @@ def test_clocks_that_nobody_can_hold_are_refused_on_this_machine(tool: Session) 
     assert "measure on a phone, or with --devperf-pin-clocks=auto" in " ".join(chosen.stdout.str().split())
 
 
-def test_another_unit_of_one_model_is_compared_and_said(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_unit_of_one_model_is_compared_with_a_caution(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_devperf.targets.android.phone.identity.hash_unit", lambda *_: "a" * 16)
     tool.run("--devperf-save=base", "--devperf-identity=model")
     monkeypatch.setattr("pytest_devperf.targets.android.phone.identity.hash_unit", lambda *_: "b" * 16)
@@ -138,13 +138,13 @@ def test_clocks_that_must_be_held_and_cannot_be_end_the_session_before_anything_
     result = tool.run("--devperf-pin-clocks=on", target=f"sim:pixel-tensor:{mishap}")
 
     assert result.ret == 4
-    told = " ".join((result.stdout.str() + result.stderr.str()).split())
-    assert words in told
-    assert "Pixel 8" in told
-    assert "--devperf-pin-clocks=auto" in told
+    shown = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert words in shown
+    assert "Pixel 8" in shown
+    assert "--devperf-pin-clocks=auto" in shown
 
 
-def test_clocks_that_cannot_be_held_under_auto_are_told_and_recorded(tool: Session) -> None:
+def test_clocks_that_cannot_be_pinned_under_auto_are_reported_and_recorded(tool: Session) -> None:
     result = tool.run("--devperf-save=base", "--devperf-json=run.json", target="sim:pixel-tensor:ignores-pinning")
 
     assert result.ret == 0
@@ -158,9 +158,9 @@ def test_another_phone_is_another_baseline(tool: Session) -> None:
     result = tool.run("--devperf-compare=base", target="sim:motorola")
 
     assert result.ret == 4
-    told = " ".join((result.stdout.str() + result.stderr.str()).split())
-    assert "no run with this label for" in told
-    assert "Pixel 8" in told
+    shown = " ".join((result.stdout.str() + result.stderr.str()).split())
+    assert "no run with this label for" in shown
+    assert "Pixel 8" in shown
 
 
 def test_a_throttled_phone_is_not_compared_and_the_remedy_is_named(tool: Session) -> None:
@@ -205,7 +205,7 @@ def test_hostile_names_reach_the_phone_unharmed(session: Session) -> None:
     assert not list(session.path.rglob("gone"))
 
 
-def test_energy_is_told_where_the_phone_runs_on_its_battery(tool: Session) -> None:
+def test_energy_is_reported_if_the_phone_runs_on_its_battery(tool: Session) -> None:
     tool.phone_is(plugged=False)
 
     result = tool.run("--devperf-save=base", "--devperf-json=run.json", "--devperf-round-cooldown=60")
@@ -216,7 +216,7 @@ def test_energy_is_told_where_the_phone_runs_on_its_battery(tool: Session) -> No
     assert metrics["energy"]["robust"] > 0
 
 
-def test_a_phone_whose_temperature_cannot_be_read_is_given_a_fixed_wait_that_is_said_and_recorded(
+def test_a_phone_without_a_temperature_gets_a_fixed_wait_that_is_reported_and_recorded(
     tool: Session,
 ) -> None:
     tool.phone_is(faked_battery_c=0.0)  # what a missing thermometer answers

@@ -62,7 +62,7 @@ def test_an_unauthorized_phone_ends_the_session_before_anything_is_measured(tool
     assert "unlock" in flat(result)
 
 
-def test_auto_says_in_the_header_why_cases_run_on_this_machine(
+def test_auto_shows_in_the_header_why_cases_run_on_this_machine(
     tool: Session, switch_on: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     switch_on(mishap="unauthorized")
@@ -88,7 +88,7 @@ def test_a_data_folder_that_cannot_be_written_ends_the_session_before_anything_i
 
     assert result.ret == 4
     assert "cannot write" in flat(result)
-    assert f"name another folder in {FOLDER_VARIABLE}" in flat(result)
+    assert f"set another folder in {FOLDER_VARIABLE}" in flat(result)
     assert "Traceback" not in flat(result)
 
 

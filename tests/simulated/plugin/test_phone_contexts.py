@@ -44,13 +44,13 @@ def test_load_and_memory_are_the_phones_own_before_and_during_the_run(
     assert context["during"]["mean_cpu_pct"] is not None
 
 
-def test_an_apps_cases_are_told_what_the_phone_was_busy_with_before(app: Session) -> None:
+def test_an_apps_cases_contain_the_load_of_the_phone_before_them(app: Session) -> None:
     app.run("--devperf-json=run.json", "--devperf-processes=2")
 
     assert context_of(app, "test_app.py::test_app[sort]")["prerun_free_ram_mb"] is not None
 
 
-def test_a_phone_that_cannot_cool_is_measured_within_the_bounds_that_the_header_says(tool: Session) -> None:
+def test_a_phone_that_cannot_cool_is_measured_within_the_limits_in_the_header(tool: Session) -> None:
     bounds = ("--devperf-cooldown=auto", "--devperf-cooldown-max=40", "--devperf-cooldown-floor=10")
 
     result = tool.run("--devperf-json=run.json", *bounds, target="sim:pixel-tensor:cannot-cool")
@@ -120,14 +120,14 @@ def test_a_model_and_a_command_have_the_phones_memory_and_each_its_own_software(
     assert json.loads((session.path / "run.json").read_text())["runs"][0]["run_context"]["env"]["sdk"]
 
 
-def test_a_phone_that_does_not_show_whether_it_throttles_says_so_on_the_terminal(tool: Session) -> None:
+def test_a_phone_that_does_not_show_whether_it_throttles_reports_it_on_the_terminal(tool: Session) -> None:
     result = tool.run(target="sim:hal-not-ready")
 
     assert result.ret == 0
     assert "caution unknown-throttling: nothing shows whether the device throttled (thermalservice: HAL" in flat(result)
 
 
-def test_every_start_on_a_phone_has_a_process_of_its_own(tool: Session) -> None:
+def test_every_start_on_a_phone_has_a_separate_process(tool: Session) -> None:
     tool.run("--devperf-json=run.json")
 
     assert "shared-process" not in tool.cases()["test_tool.py::test_tool"]["cautions"]
@@ -182,7 +182,7 @@ def test_a_case_that_failed_as_expected_ran(session: Session) -> None:
     assert session.run().ret == 0
 
 
-def test_a_case_pinned_to_a_phone_is_skipped_where_nothing_is_measured(session: Session) -> None:
+def test_a_case_pinned_to_a_phone_is_skipped_if_nothing_is_measured(session: Session) -> None:
     session.pytester.makepyfile(
         test_pinned="""
         import pytest
@@ -204,7 +204,7 @@ def test_a_case_pinned_to_a_phone_is_skipped_where_nothing_is_measured(session: 
     assert "pinned to the target android, which only --devperf measures on" in flat(result)
 
 
-def test_what_traces_this_process_says_nothing_about_a_phone(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tracer_of_this_process_does_not_affect_a_phone(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("starts.notes", "readiness"):
         monkeypatch.setattr(f"pytest_devperf.session.{module}.read_instrument", lambda: "coverage")
     saving = tool.run("--devperf-save=base")

@@ -21,7 +21,7 @@ def clocks_of(session: Session) -> dict[str, Any]:
     return clocks
 
 
-def test_what_another_computer_left_is_undone_and_said_before_anything_is_measured(tool: Session) -> None:
+def test_leftovers_of_another_computer_are_undone_and_reported_before_anything_is_measured(tool: Session) -> None:
     result = tool.run("--devperf-json=run.json", "--devperf-pin-clocks=off", target="sim:pixel-tensor:left-by-another")
 
     header = flat(result).partition("collected")[0]
@@ -31,19 +31,19 @@ def test_what_another_computer_left_is_undone_and_said_before_anything_is_measur
 
 
 @pytest.mark.parametrize("mishap", ["refuses-restoring", "ignores-restoring"])
-def test_what_a_phone_does_not_undo_is_said_at_the_end(tool: Session, mishap: str) -> None:
+def test_a_failed_undo_is_reported_at_the_end(tool: Session, mishap: str) -> None:
     result = tool.run(target=f"sim:pixel-tensor:{mishap}")
 
     end = flat(result).rpartition("= devperf =")[2]
     assert "Google Pixel 8 still has fixed-performance mode (" in end
-    assert "what was changed there is undone at the next start, or by devperf unpin" in end
+    assert "the changes on it are undone at the next start, or by devperf unpin" in end
 
 
 @pytest.mark.parametrize(
     ("mishap", "words"),
     [
         ("cap-lifts", "accepts fixed-performance mode and does nothing"),
-        ("pinning-slips", "accepts fixed-performance mode and lets go of its clocks by itself"),
+        ("pinning-slips", "accepts fixed-performance mode and releases its clocks by itself"),
     ],
 )
 def test_clocks_that_only_seem_to_be_held_are_recorded_as_free(tool: Session, mishap: str, words: str) -> None:
@@ -53,7 +53,7 @@ def test_clocks_that_only_seem_to_be_held_are_recorded_as_free(tool: Session, mi
     assert clocks_of(tool)["pinned"] is False
 
 
-def test_what_stays_on_the_phone_is_said_with_its_bound(tool: Session) -> None:
+def test_files_that_stay_on_the_phone_are_reported_with_their_limit(tool: Session) -> None:
     result = tool.run()
 
     assert re.search(r"Google Pixel 8 keeps \d pushed files? \(0\.\d MiB\) for 7 days", flat(result))

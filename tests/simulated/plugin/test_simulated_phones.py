@@ -90,7 +90,7 @@ def test_two_sessions_measure_on_simulated_phones_at_once(session: Session) -> N
     assert result.ret == 0, flat(result)
 
 
-def test_a_phone_that_is_not_isolated_is_said_to_be_so(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_phone_that_is_not_isolated_is_reported(tool: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_devperf.simphone.simulated_phone", partial(simulated_phone, isolate=False))
 
     result = tool.run()
@@ -101,7 +101,7 @@ def test_a_phone_that_is_not_isolated_is_said_to_be_so(tool: Session, monkeypatc
     )
 
 
-def test_a_phone_that_is_isolated_says_nothing_of_it(tool: Session) -> None:
+def test_an_isolated_phone_is_not_reported(tool: Session) -> None:
     with simulated_phone() as phone:
         if phone.barrier is not None:
             pytest.skip(f"this machine cannot isolate a phone: {phone.barrier}")

@@ -33,7 +33,7 @@ def test_the_5_percent_rules_decide_as_pytest_benchmark_does(shift, field):
 
 @pytest.mark.parametrize("shift", SHIFTS)
 @pytest.mark.parametrize("seed", range(5))
-def test_the_t_test_decides_as_pyperf_does_where_the_mean_is_higher(shift, seed):
+def test_the_t_test_decides_as_pyperf_does_if_the_mean_is_higher(shift, seed):
     base, _ = pair(0.0, seed)
     now, _ = pair(0.0, seed + 100)
     now = now * (1 + shift)

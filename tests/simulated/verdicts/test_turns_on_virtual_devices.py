@@ -45,11 +45,11 @@ def test_what_drifts_hides_no_real_change(drifting, effect):
     assert drifting.percent_failed(effect) >= 95.0
 
 
-def test_unchanged_code_fails_in_at_most_3_of_100_cases_where_process_starts_differ(starts_differ):
+def test_unchanged_code_fails_in_at_most_3_of_100_cases_if_process_starts_differ(starts_differ):
     assert starts_differ.percent_failed(0.0) <= 3.0
 
 
-def test_a_change_of_10_percent_is_found_in_most_cases_where_process_starts_differ(starts_differ):
+def test_a_change_of_10_percent_is_found_in_most_cases_if_process_starts_differ(starts_differ):
     assert starts_differ.percent_failed(0.10) >= 90.0
 
 

@@ -49,7 +49,7 @@ def test_unchanged_code_on_steady_devices_fails_in_at_most_one_case_of_a_hundred
 
 
 @pytest.mark.parametrize("name", STARTS_DIFFER)
-def test_unchanged_code_fails_in_at_most_five_of_a_hundred_where_process_starts_differ(scores, name):
+def test_unchanged_code_fails_in_at_most_five_of_a_hundred_if_process_starts_differ(scores, name):
     assert scores[name]["devperf"].percent_failed(0.0) <= 5.0
 
 
@@ -113,7 +113,7 @@ def test_only_suspects_are_measured_twice_and_nothing_is_without_confirmation():
     }
 
 
-def test_a_regression_is_told_with_the_size_it_has():
+def test_a_regression_is_reported_with_its_size():
     on = bench(kind_named("quiet"), 1)
     runs = [save(on, Rules())]
 
@@ -123,7 +123,7 @@ def test_a_regression_is_told_with_the_size_it_has():
     assert all(abs(outcome.comparison.changes[0].delta_pct - 10) < 1 for outcome in outcomes)
 
 
-def test_faster_code_is_told_as_improved_and_never_fails():
+def test_faster_code_is_reported_as_improved_and_never_fails():
     on = bench(kind_named("quiet"), 2)
     runs = [save(on, Rules())]
 

@@ -1,1 +1,1 @@
-"""The adb server of this machine and what goes through it: phones, scripts, streams and files."""
+"""Access through this machine's adb server: phones, scripts, streams and files."""

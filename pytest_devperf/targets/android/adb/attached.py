@@ -1,4 +1,4 @@
-"""Which phones are attached to this machine, and which one is meant."""
+"""The phones attached to this machine, and the choice among them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.untrusted import parse_whole
 
 SERIAL_VARIABLE = "ANDROID_SERIAL"
-"""Names the phone among several. Source: AOSP, packages/modules/adb/docs/user/adb.1.md."""
+"""Selects one of several phones. Source: AOSP, packages/modules/adb/docs/user/adb.1.md."""
 
 DEFAULT_PORT = 5037
 """Port of the adb server (AOSP: packages/modules/adb/adb.h, DEFAULT_ADB_PORT)."""
@@ -27,17 +27,17 @@ READY = "device"
 """State of a phone that can be used (AOSP: packages/modules/adb/docs/user/adb.1.md, `get-state`)."""
 
 STATES = {
-    "unauthorized": "has not authorised this computer: unlock it and accept the question on its screen",
-    "authorizing": "is just being authorised: unlock it, accept the question on its screen, and run again",
+    "unauthorized": "has not authorised this computer: unlock it and accept the dialog on its screen",
+    "authorizing": "is being authorised: unlock it, accept the dialog on its screen, and run again",
     "offline": "is offline: unplug it and plug it in again, or restart it",
     "no": "may not be opened by this user: add a udev rule for it (package android-sdk-platform-tools-common) "
     "and plug it in again",
     "recovery": "is in recovery: restart it",
     "sideload": "is in sideload: restart it",
     "bootloader": "is in its bootloader: restart it",
-    "connecting": "is just connecting: wait a moment and run again",
+    "connecting": "is connecting: wait a moment and run again",
 }
-"""What to do about a phone in another state; `no` is what is left of `no permissions`."""
+"""The next step for a phone in another state; `no` is the beginning of `no permissions`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +45,10 @@ class Attached:
     """One line of `adb devices -l`."""
 
     serial: str
-    """What adb calls it; never stored, shown only where one of several has to be chosen."""
+    """Serial number; never stored, only shown if one of several phones has to be chosen."""
     state: str
     transport_id: int | None = None
-    """Number of the connection: changes with every reconnect, and is the fastest way to it."""
+    """Number of the connection: changes with every reconnect, and is the fastest way to address the phone."""
     model: str | None = None
 
     @property
@@ -58,39 +58,39 @@ class Attached:
 
     @property
     def emulator(self) -> bool:
-        """Whether adb's own list shows it for an emulator."""
+        """Whether it is an emulator, according to adb's list."""
         model = (self.model or "").lower()
         return self.serial.startswith("emulator-") or model.startswith(("sdk_", "android_sdk_built"))
 
     @property
     def words(self) -> str:
-        """Model and serial, for a list to choose from."""
+        """Model and serial number, for a list to choose from."""
         name = (self.model or "phone").replace("_", " ")
         return f"{name} (android:{self.serial})" if self.ready else f"{name} (android:{self.serial}, {self.state})"
 
 
 def make_client(server_port: int | None) -> Any:  # noqa: ANN401 - adbutils has no types
-    """Make a client of the adb server; nothing is started or connected by it."""
+    """Create a client of the adb server; this starts and connects nothing."""
     import adbutils
 
     return adbutils.AdbClient(port=server_port) if server_port else adbutils.AdbClient()
 
 
 def demand_server(client: Any) -> None:  # noqa: ANN401 - adbutils has no types
-    """See that a server with a port of its own runs: where it does not, adbutils would start one on the usual port.
+    """Check that the server on a custom port runs: otherwise adbutils would start one on the default port.
 
     Raises:
-        ConnectionError: It does not.
+        ConnectionError: No server runs on that port.
     """
     if client.port != _default_port() and not _server_runs(client.port):
         raise ConnectionError(f"no adb server answers on port {client.port}")
 
 
 def list_attached(client: Any) -> tuple[Attached, ...]:  # noqa: ANN401 - adbutils has no types
-    """List what is attached, in whatever state.
+    """List the attached phones, whatever their state.
 
     Raises:
-        UsageError: There is no adb, or its server does not answer.
+        UsageError: adb is missing, or its server does not answer.
     """
     import adbutils
 
@@ -99,7 +99,7 @@ def list_attached(client: Any) -> tuple[Attached, ...]:  # noqa: ANN401 - adbuti
         infos = client.list(extended=True)
     except (adbutils.AdbError, OSError, EOFError, ValueError) as error:
         raise UsageError(
-            f"the adb server cannot be asked for phones ({error})", "see that `adb devices` works, then run again"
+            f"the adb server does not list its phones ({error})", "check that `adb devices` works, then run again"
         ) from error
     return tuple(
         Attached(
@@ -113,9 +113,9 @@ def list_attached(client: Any) -> tuple[Attached, ...]:  # noqa: ANN401 - adbuti
 
 
 def may_find_phones(server_port: int | None) -> bool:
-    """Tell whether asking adb can find anything, without starting its server (which takes 3 s).
+    """Check whether adb may find a phone, without starting its server (which takes 3 s).
 
-    A running server is asked; without one, only Linux says cheaply that no phone is plugged in.
+    A running server is asked; without one, only Linux can show cheaply that no phone is plugged in.
     """
     if server_port is not None or _server_runs(_default_port()):
         return True
@@ -126,23 +126,23 @@ def may_find_phones(server_port: int | None) -> bool:
 
 
 def serial_of_environment() -> str | None:
-    """Read which phone adb's own variable names, as `adb` does itself; None if it names none."""
+    """Read the serial number from adb's own variable, as `adb` does; None if it is not set."""
     return os.environ.get(SERIAL_VARIABLE) or None
 
 
 def choose(attached: tuple[Attached, ...], serial: str | None) -> Attached | None:
-    """Choose the phone that is meant.
+    """Choose the phone for a serial number.
 
     Args:
-        attached: What is attached.
-        serial: The one that was asked for; None: the one that `ANDROID_SERIAL` names, else whichever there is, never
-            an emulator.
+        attached: The attached phones.
+        serial: Serial number; None: that in `ANDROID_SERIAL`, otherwise the only phone that can be used, never an
+            emulator.
 
     Returns:
-        It, or None if nothing was asked for and nothing usable is there.
+        The phone, or None if no serial number is given and no phone can be used.
 
     Raises:
-        UsageError: The one that was asked for is not there or not usable, or there are several.
+        UsageError: The phone with this number is missing or cannot be used, or there are several phones.
     """
     serial = serial or serial_of_environment()
     if serial is not None:
@@ -157,10 +157,10 @@ def choose(attached: tuple[Attached, ...], serial: str | None) -> Attached | Non
 
 
 def demand(attached: tuple[Attached, ...]) -> Attached:
-    """Choose the one phone that is there, and say what stands in the way where there is none.
+    """Choose the only attached phone; if that is impossible, raise the reason.
 
     Raises:
-        UsageError: There is none, it cannot be used, or there are several.
+        UsageError: There is no phone, it cannot be used, or there are several.
     """
     chosen = choose(attached, None)
     if chosen is not None:
@@ -177,15 +177,15 @@ def demand(attached: tuple[Attached, ...]) -> Attached:
         raise UsageError("; ".join(_trouble(phone) for phone in attached))
     raise UsageError(
         "no phone is attached",
-        "plug one in, allow USB debugging in its developer options, and see that `adb devices` lists it",
+        "plug one in, allow USB debugging in its developer options, and check that `adb devices` lists it",
     )
 
 
 def find_named(attached: tuple[Attached, ...], serial: str) -> Attached:
-    """Find the phone of a serial number.
+    """Find the phone with a serial number.
 
     Raises:
-        UsageError: It is not there or cannot be used.
+        UsageError: The phone is missing or cannot be used.
     """
     for phone in attached:
         if phone.serial != serial:
@@ -199,7 +199,7 @@ def find_named(attached: tuple[Attached, ...], serial: str) -> Attached:
 
 
 def troubles(attached: tuple[Attached, ...]) -> list[str]:
-    """Say of every phone that cannot be used why, and what to do about it."""
+    """Describe for each phone that cannot be used why, and the next step."""
     return [_trouble(phone) for phone in attached if not phone.ready and not phone.emulator]
 
 

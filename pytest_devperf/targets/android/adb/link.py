@@ -1,4 +1,4 @@
-"""The link to one phone: scripts, streams and files over adb, with errors that name the phone."""
+"""The link to one phone: scripts, streams and files over adb; its errors name the phone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pytest_devperf.targets.android.adb.sync import TransferRefused, fetch_file,
 from pytest_devperf.untrusted import parse_whole
 
 SCRIPT_S = 30.0
-"""Longest wait for a script: the slowest of them, a `dumpsys` on a busy phone, takes 10 s by its own timeout."""
+"""Longest wait for a script: the slowest, a `dumpsys` on a busy phone, takes 10 s until its own timeout."""
 
 SYNC_S = 30.0
-"""Longest wait for one block of a file: a phone that writes 64 KiB for half a minute is gone."""
+"""Longest wait for one block of a file: a phone that takes half a minute for 64 KiB is gone."""
 
 BACK_S = 6.0
-"""How long a phone may take to come back after a drop: USB enumeration takes 2 to 4 s."""
+"""Longest wait for a phone to reconnect: USB enumeration takes 2 to 4 s."""
 
 LONGEST_BYTES = 0xFFFF
 """adb counts a request's bytes in four hexadecimal digits (AOSP: packages/modules/adb/SERVICES.TXT)."""
@@ -36,23 +36,23 @@ class Link:
 
     def __init__(self, *, serial: str, server_port: int | None = None, name: str = "the phone") -> None:
         self.name = name
-        """What errors call it: its model, never its serial number."""
+        """Name for error messages: the model, never the serial number."""
         self._serial = serial
         self._client = make_client(server_port)
         self._phone: Attached | None = None
         self._features: frozenset[str] | None = None
 
     def script(self, text: str, *, doing: str, timeout_s: float = SCRIPT_S, again: bool = True) -> CompletedScript:
-        """Run a script to its end.
+        """Run a script until it ends.
 
         Args:
             text: Shell text; every name and path in it is quoted.
-            doing: What for, as errors say it: `reading the sensors`.
+            doing: Purpose, for error messages: `reading the sensors`.
             timeout_s: Longest wait, in wall-clock time.
-            again: Whether it may be run a second time after the link dropped.
+            again: Whether the script may run a second time if the link dropped.
 
         Raises:
-            TargetError: The phone went away, or the answer was cut off.
+            TargetError: The phone is gone, or the answer was cut off.
         """
         return self._trying(lambda: self._script(text, timeout_s), doing=doing, again=again)
 
@@ -60,7 +60,7 @@ class Link:
         """Start a command whose input and output stay open.
 
         Raises:
-            TargetError: The phone went away.
+            TargetError: The phone is gone.
         """
         return self._trying(lambda: self._open(text), doing=doing, again=True)
 
@@ -68,8 +68,8 @@ class Link:
         """Send a file; the caller verifies it.
 
         Raises:
-            TargetError: The phone went away.
-            Refused: The phone refused the file.
+            TargetError: The phone is gone.
+            TransferRefused: The phone refused the file.
         """
         self._trying(lambda: self._push(local, remote, mode), doing=doing, again=True)
 
@@ -77,45 +77,45 @@ class Link:
         """Fetch a file.
 
         Raises:
-            TargetError: It is not there, or the phone went away.
+            TargetError: The file is missing, or the phone is gone.
         """
         return self._trying(lambda: self._pull(remote), doing=doing, again=True)
 
     @property
     def serial(self) -> str:
-        """What adb calls it: for commands of this machine that must reach the same phone, never stored."""
+        """Serial number, for commands on this machine that must reach the same phone; never stored."""
         return self._serial
 
     @property
     def server_port(self) -> int:
-        """Port of the adb server that knows it."""
+        """Port of the adb server."""
         return int(self._client.port)
 
     def reverse(self, port: int) -> None:
-        """Let the phone reach a port of this machine's loopback under the same number; it ends with the link.
+        """Forward a port of the phone to the same port on this machine's loopback interface, until the link ends.
 
         Raises:
-            TargetError: The phone refused, or went away.
+            TargetError: The phone refused, or is gone.
         """
-        self._order(f"reverse:forward:tcp:{port};tcp:{port}", doing="opening a way back to this machine")
+        self._order(f"reverse:forward:tcp:{port};tcp:{port}", doing="forwarding a port to this machine")
 
     def end_reverse(self, port: int) -> None:
-        """Close that way again.
+        """Remove the forwarding of a port.
 
         Raises:
-            TargetError: There is none, or the phone went away.
+            TargetError: The port is not forwarded, or the phone is gone.
         """
-        self._order(f"reverse:killforward:tcp:{port}", doing="closing the way back to this machine", again=False)
+        self._order(f"reverse:killforward:tcp:{port}", doing="removing a port forwarding", again=False)
 
     @property
     def packets(self) -> bool:
-        """Whether the phone speaks the shell protocol (Android 7 and later)."""
+        """Whether the phone supports the shell protocol (Android 7 and later)."""
         return "shell_v2" in self._known_features()
 
     # -- below -----------------------------------------------------------------------------------
 
     def _order(self, order: str, *, doing: str, again: bool = True) -> None:
-        """Have the phone's daemon do something, and see that it did."""
+        """Send a request to the phone's daemon, and check its answer."""
 
         def give() -> None:
             connection = self._service(order, SCRIPT_S)
@@ -147,18 +147,18 @@ class Link:
     def _service(self, name: str, timeout_s: float) -> Any:  # noqa: ANN401 - adbutils has no types
         """Open a service of the phone.
 
-        Not by adbutils' own device: that leaves its socket open where the phone is gone.
+        Not by adbutils' own device class, which leaves its socket open if the phone is gone.
         """
         if len(name.encode()) > LONGEST_BYTES:
             raise CaseError(
-                f"a command line of {len(name.encode())} bytes is more than adb carries ({LONGEST_BYTES})",
+                f"a command line of {len(name.encode())} bytes exceeds adb's limit ({LONGEST_BYTES})",
                 "put long arguments into a file and push it",
             )
         phone = self._attached()
         demand_server(self._client)
         connection = self._client.make_connection(timeout=timeout_s)
         try:
-            # By number an answer takes half as long as by serial: no look-up of the device list.
+            # By number, an answer takes half as long as by serial number: the device list is not searched.
             words = f"transport-id:{phone.transport_id}" if phone.transport_id else f"transport:{phone.serial}"
             connection.send_command(f"host:{words}")
             connection.check_okay()
@@ -187,7 +187,7 @@ class Link:
         if self._phone is None:
             try:
                 attached = list_attached(self._client)
-            except UsageError as error:  # the server was there a moment ago: this is a loss, not a wrong call
+            except UsageError as error:  # the server answered a moment ago: the phone is lost, the call was right
                 raise ConnectionError(error.what) from error
             found = next((phone for phone in attached if phone.serial == self._serial), None)
             if found is None or not found.ready:
@@ -206,7 +206,7 @@ class Link:
         return self._features
 
     def _trying(self, act: Callable[[], Result], *, doing: str, again: bool) -> Result:
-        """Do it; after a drop reconnect once, do it once more where that is harmless, and else say so."""
+        """Call a function; after a drop reconnect once, and call it again if that is harmless."""
         import adbutils
 
         losses = (adbutils.AdbError, *STATES_OF_LOSS)
@@ -226,19 +226,19 @@ class Link:
             raise lost(self.name, doing, error) from error
 
     def _reconnect(self) -> bool:
-        """Bring a dropped link back; False where the phone stays away."""
+        """Reconnect a dropped link; False if the phone stays away."""
         self._phone = None
         until_s = time.monotonic() + BACK_S
         while time.monotonic() < until_s:
-            with contextlib.suppress(Exception):  # each attempt may fail in its own way; the time decides
+            with contextlib.suppress(Exception):  # an attempt may fail in any way; only the time limit counts
                 self._call_back()
                 self._attached()
                 return True
-            time.sleep(0.3)  # real time: a cable does not care for a test's clock
+            time.sleep(0.3)  # real time: a cable does not follow a test's clock
         return False
 
     def _call_back(self) -> None:
-        """Ask for a network connection again; a cable comes back by itself."""
+        """Request a network connection again; a cable reconnects by itself."""
         host, colon, port = self._serial.rpartition(":")
         if not (colon and host and port.isdecimal()):
             return

@@ -1,4 +1,4 @@
-"""A command that runs on the phone, its input and its output, as bytes over one connection to the adb server."""
+"""Input and output of a command on the phone, as bytes over one connection to the adb server."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ STDIN, STDOUT, STDERR, EXIT = 0, 1, 2, 3
 """Packet kinds of the shell protocol (AOSP: packages/modules/adb/shell_protocol.h)."""
 
 HEADER_BYTES = 5
-"""One byte of kind and four of length, little-endian (the same file)."""
+"""One byte for the kind and four for the length, little-endian (same file)."""
 
 CHUNK_BYTES = 65536
-"""Read at a time; the protocol's packets are no longer than this on most phones."""
+"""Bytes per read; on most phones, the packets of the protocol are not longer."""
 
 MOST_PACKET_BYTES = 1 << 20
-"""Largest packet that is believed (AOSP: packages/modules/adb/adb.h, MAX_PAYLOAD)."""
+"""Largest valid packet (AOSP: packages/modules/adb/adb.h, MAX_PAYLOAD)."""
 
 MOST_BYTES = 1 << 28
-"""Output that is kept, 256 MiB: a million iterations are 20 MB of digits."""
+"""Largest output kept, 256 MiB: a million iterations are 20 MB of digits."""
 
 STDERR_KEPT_BYTES = 4096
-"""What is kept of the error output: the last lines say what went wrong."""
+"""Error output kept: its last lines contain the reason."""
 
 
 class Timeout(Exception):
-    """The phone did not answer within the time given."""
+    """The phone did not answer in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedScript:
-    """A script that ran to its end."""
+    """A script that has ended."""
 
     output: str
     error_output: str
@@ -43,8 +43,8 @@ class CompletedScript:
 class Stream:
     """Standard input and output of one command on the phone.
 
-    With the shell protocol (Android 7 and later) output, error output and the return code come apart; without
-    it everything is one stream of bytes.
+    With the shell protocol (Android 7 and later) output, error output and return code are separate; without it,
+    everything is one stream of bytes.
     """
 
     def __init__(self, connection: Any, *, packets: bool) -> None:  # noqa: ANN401 - adbutils has no types
@@ -56,11 +56,11 @@ class Stream:
         self._err = bytearray()
         self._ended = False
         self.returncode: int | None = None
-        """What the shell returned; None while it runs, without the shell protocol, and where the link was cut."""
+        """Return code of the shell; None while it runs, without the shell protocol, and if the link was cut."""
 
     @property
     def error_output(self) -> str:
-        """The last of what was written to standard error."""
+        """The end of the error output."""
         return bytes(self._err).decode("utf-8", "replace")
 
     def write(self, data: bytes) -> None:
@@ -71,14 +71,14 @@ class Stream:
         """
         if self._packets:
             data = bytes([STDIN]) + len(data).to_bytes(4, "little") + data
-        self._socket.settimeout(30.0)  # a phone that takes no 100 bytes in this time is gone
+        self._socket.settimeout(30.0)  # a phone that does not take 100 bytes in this time is gone
         self._socket.sendall(data)
 
     def read_line(self, deadline_s: float) -> str:
-        """Read one line of output, without its end.
+        """Read one line of output, without its line ending.
 
         Args:
-            deadline_s: Until when, by `time.monotonic`.
+            deadline_s: Time limit, on the clock of `time.monotonic`.
 
         Raises:
             EOFError: The output ended.
@@ -95,7 +95,7 @@ class Stream:
         return line.rstrip(b"\r").decode("utf-8", "replace")
 
     def read_all(self, deadline_s: float) -> str:
-        """Read output to its end.
+        """Read output until it ends.
 
         Raises:
             Timeout: It did not end in time.
@@ -106,7 +106,7 @@ class Stream:
         return bytes(self._out).decode("utf-8", "replace")
 
     def is_open(self) -> bool:
-        """Check, without waiting, that a command which prints nothing more still runs."""
+        """Check, without waiting, whether a command that prints nothing more still runs."""
         self._socket.settimeout(0.0)
         try:
             self._socket.recv(1, socket.MSG_PEEK)
@@ -114,17 +114,17 @@ class Stream:
             return True
         except OSError:
             return False
-        return False  # the end of the link, or of the command
+        return False  # the link or the command has ended
 
     def close(self) -> None:
-        """Close both directions; the command sees the end of its input."""
+        """Close both directions; the command then reads the end of its input."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         with contextlib.suppress(OSError):
             self._socket.close()
 
     def _receive(self, deadline_s: float) -> bool:
-        """Take what has come; False at the end."""
+        """Read the bytes that have arrived; False at the end."""
         if self._ended:
             return False
         left_s = deadline_s - time.monotonic()

@@ -1,4 +1,4 @@
-"""Sending and fetching files by adb's sync service, with the phone's own reason where it refuses."""
+"""Send and fetch files with adb's sync service; a refusal contains the phone's own reason."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import time
 from pathlib import Path
 
 MOST_BLOCK_BYTES = 1 << 20
-"""Largest block that is believed of a phone; the service's own are at most `BLOCK_BYTES`."""
+"""Largest valid block of a phone; the blocks sent here have at most `BLOCK_BYTES`."""
 
 MOST_FILE_BYTES = 1 << 31
-"""Largest file that is fetched, 2 GiB: outputs of a model have a few MB."""
+"""Largest file that is fetched, 2 GiB: a model's outputs have a few MB."""
 
 BLOCK_BYTES = 65536
-"""Largest block of data the service takes (AOSP: packages/modules/adb/file_sync_protocol.h, SYNC_DATA_MAX)."""
+"""Largest block of data that the service takes (AOSP: packages/modules/adb/file_sync_protocol.h, SYNC_DATA_MAX)."""
 
 
 class TransferRefused(Exception):
-    """The phone would not take or give a file; the text is its own reason."""
+    """The phone did not take or return a file; the text is its own reason."""
 
 
 def send_file(connection: socket.socket, local: Path, remote: str, mode: int) -> None:
@@ -28,11 +28,11 @@ def send_file(connection: socket.socket, local: Path, remote: str, mode: int) ->
     Args:
         connection: The service, just opened.
         local: The file.
-        remote: Its whole path on the phone.
+        remote: Its full path on the phone.
         mode: Permission bits.
 
     Raises:
-        Refused: The phone refused it.
+        TransferRefused: The phone refused the file.
         EOFError: The link was cut.
         OSError: The link is gone.
 
@@ -46,7 +46,7 @@ def send_file(connection: socket.socket, local: Path, remote: str, mode: int) ->
                 connection.sendall(b"DATA" + struct.pack("<I", len(block)) + block)
         connection.sendall(b"DONE" + struct.pack("<I", int(time.time())))
     except (BrokenPipeError, ConnectionResetError):
-        # A phone that refuses says so and closes while we still send: its reason waits to be read.
+        # A phone that refuses a file sends its reason and closes while this machine still sends.
         pass
     _read_answer(connection)
 
@@ -55,7 +55,7 @@ def fetch_file(connection: socket.socket, remote: str) -> bytes:
     """Fetch a file over an open sync service.
 
     Raises:
-        Refused: It is not there, or may not be read.
+        TransferRefused: The file is missing, or may not be read.
         EOFError: The link was cut.
         OSError: The link is gone.
 

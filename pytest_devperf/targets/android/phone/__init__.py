@@ -1,1 +1,1 @@
-"""What a phone is, what its sensors show, and what a session changes on it and undoes."""
+"""The identity of a phone, its sensors, and the changes that a session makes on it and undoes."""

@@ -1,4 +1,4 @@
-"""Undoing changes of a device however the process ends."""
+"""Undo changes on a device however the process ends."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import Any
 from pytest_devperf.errors import DevperfError
 
 DEADLY = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals that end Python without a word. SIGINT arrives as KeyboardInterrupt and unwinds."""
+"""Signals that end Python without unwinding. SIGINT is raised as KeyboardInterrupt and unwinds."""
 
 
 class ExitGuard:
     """Calls a function at the end of the process, and when a signal ends it.
 
     Args:
-        undo: Undoes the changes; called again it does nothing.
+        undo: Undoes the changes; does nothing when called again.
     """
 
     def __init__(self, undo: Callable[[], None]) -> None:
@@ -29,15 +29,15 @@ class ExitGuard:
         self._before: dict[int, Any] = {}
 
     def arm(self) -> None:
-        """Install the handlers; only the main thread may install those of signals."""
+        """Install the handlers; only the main thread may install signal handlers."""
         atexit.register(self._undo_quietly)
         if threading.current_thread() is threading.main_thread():
             for number in DEADLY:
-                if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup: it does not end this process
+                if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup: the signal does not end this process
                     self._before[number] = signal.signal(number, self._on_signal)
 
     def disarm(self) -> None:
-        """Put the earlier handlers back, unless somebody has set another one meanwhile."""
+        """Restore the earlier handlers, unless other code has installed one meanwhile."""
         atexit.unregister(self._undo_quietly)
         for number, handler in self._before.items():
             if signal.getsignal(number) == self._on_signal:

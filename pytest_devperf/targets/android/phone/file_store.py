@@ -1,6 +1,6 @@
-"""What is kept on a phone on purpose: pushed files by their hash, so that a runtime of 20 MB is sent once.
+"""Files that stay on a phone on purpose, named by hash, so that a runtime of 20 MB is sent only once.
 
-It is bounded by age and by size, and looked through at the end of every session.
+The store is limited by age and size, and pruned at the end of every session.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from dataclasses import dataclass
 from pytest_devperf.targets.android.adb.link import Link
 
 ROOT = "/data/local/tmp/devperf"
-"""Everything we leave on a phone lies under here. /data/local/tmp is the one place where the shell user may both
-write and execute (/sdcard is mounted noexec)."""
+"""Everything that is left on a phone lies in this folder. /data/local/tmp is the only place in which the shell user may
+both write and execute (/sdcard is mounted noexec)."""
 
 STORE = f"{ROOT}/store"
-"""Files by their hash, for all sessions and workstations."""
+"""Files by hash, for all sessions and workstations."""
 
 PARTIAL = re.compile(r"[0-9a-f]{64}\.[0-9a-f]{8}\.part")
-"""A file while it is pushed: it must not pass for the whole one."""
+"""A file during its push: its name differs, so that it is never taken for the complete file."""
 
 STORE_DAYS = 7
-"""Age from which a file that no process start used is removed: a weekly run still finds its runtime."""
+"""Days without use after which a file is removed: a weekly run still finds its runtime."""
 
 STORE_BYTES = 512 << 20
-"""Most that is kept: ten runtimes and models of 50 MB, a hundredth of a small phone's storage."""
+"""Size limit of the store: ten runtimes and models of 50 MB, a hundredth of a small phone's storage."""
 
 S_PER_DAY = 86_400
 
 REMOVED_AT_ONCE = 200
-"""Files that one script removes: their names take 20 kB of the 64 kB that adb carries."""
+"""Files that one script removes: their names take 20 kB, and adb allows 64 kB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +40,12 @@ class StoredFile:
     name: str
     size_bytes: int
     used_s: int
-    """When a process start last used it, in seconds since 1970 by the phone's clock."""
+    """When a process start last used it, in seconds since 1970 on the phone's clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What stays on the phone."""
+    """The files that stay on the phone."""
 
     files: int
     size_bytes: int
@@ -58,7 +58,7 @@ class Kept:
 
 
 def parse_listing(text: str) -> tuple[int | None, tuple[StoredFile, ...]]:
-    r"""Read the phone's time and its stored files.
+    r"""Parse the phone's time and its stored files.
 
     >>> parse_listing("now 86400\n60 12 " + "a" * 64 + "\n")[0]
     86400
@@ -72,13 +72,13 @@ def parse_listing(text: str) -> tuple[int | None, tuple[StoredFile, ...]]:
 def choose_stale(
     files: Sequence[StoredFile], now_s: int | None, *, most_bytes: int = STORE_BYTES, days: int = STORE_DAYS
 ) -> tuple[StoredFile, ...]:
-    """Choose the files to remove: those that are too old, then the least recently used until the rest fits.
+    """Choose the files to remove: those that are too old, then the least recently used until the others fit.
 
     Args:
         files: All stored files.
         now_s: The phone's time; None: no file is too old.
-        most_bytes: Most that may stay.
-        days: Greatest age.
+        most_bytes: Size limit.
+        days: Age limit.
     """
     left = most_bytes
     stale: list[StoredFile] = []
@@ -92,15 +92,15 @@ def choose_stale(
 
 
 def prune(link: Link) -> Kept:
-    """Remove from a phone's store what is too old or too much.
+    """Remove files from a phone's store that are too old or exceed the size limit.
 
     Returns:
-        What stays.
+        The files that stay.
 
     Raises:
-        TargetError: The phone went away.
+        TargetError: The phone is gone.
     """
-    # A relative name: an empty store leaves the pattern as it is, which no listing matches.
+    # A relative pattern: in an empty store it stays as it is, and parsing ignores it.
     listing = link.script(
         f'echo "now $(date +%s)"; cd {STORE} 2>/dev/null && stat -c "%Y %s %n" *', doing="listing stored files"
     )

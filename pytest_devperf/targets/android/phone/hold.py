@@ -1,4 +1,4 @@
-"""What a session holds changed on one phone, from the claim before the first change to the look after the last."""
+"""The changes of a session on one phone, from the claim before the first change to the check after the last undo."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from pytest_devperf.targets.android.phone.undo_journal import SETTING, Changes, 
 from pytest_devperf.targets.protocol import Clock
 
 LOOKS_FOR_ANOTHER, LEAVING_S = 5, 0.3
-"""How often, and how far apart, a claim is looked at before it counts: adb ends a dead session's in a tenth of a
-second."""
+"""How often, and at what interval, to check a claim before it counts: adb ends a dead session's process within a tenth
+of a second."""
 
 SETTING_VALUES = ("", "0", "null")
-"""What `stay_on_while_plugged_in` says if the screen is not kept on."""
+"""Values of `stay_on_while_plugged_in` if the screen is not kept on."""
 
 
 CLAIMED = "wait until it has ended; if it died with its network connection, unplug the phone or run `adb reconnect`"
-"""What to do about a phone that another session claims."""
+"""The next step for a phone that another session has claimed."""
 
 
 class Hold:
     """The changes of one session on one phone: its clocks and its screen.
 
-    The way back comes first: the claim, the handlers and the journal before the change.
+    The undo is prepared first: the claim, the handlers and the journal precede the change.
     """
 
     def __init__(self, link: Link, clock: Clock, journal: UndoJournal, look: Callable[[], PhoneReading]) -> None:
@@ -47,20 +47,20 @@ class Hold:
         self._changes: Changes | None = None
         self._held: Mapping[str, Limits] = {}
         self.why_not_pinned: str | None = None
-        """Why the clocks are not held although that was asked for."""
+        """Why the clocks are not pinned although that was requested."""
         self.why_not_awake: str | None = None
         """Why the screen is not kept on."""
         self.why_litter: str | None = None
-        """What an earlier session had left and cannot be removed."""
+        """Leftovers of an earlier session that cannot be removed."""
         self.swept: tuple[str, ...] = ()
-        """What an earlier session had left and was undone."""
+        """Leftovers of an earlier session that were undone."""
 
     def take(self, *, pin_clocks: bool) -> None:
-        """Claim the phone, undo what was left on it, keep the screen on and, if asked to, hold the clocks.
+        """Claim the phone, undo leftovers, keep the screen on and, if requested, pin the clocks.
 
         Raises:
-            UsageError: Another session measures on it, or what was left cannot be undone.
-            TargetError: The phone went away, or nothing can be written there.
+            UsageError: Another session measures on it, or leftovers cannot be undone.
+            TargetError: The phone is gone, or has no writable folder.
         """
         holder = self._lease.take()
         try:
@@ -79,40 +79,40 @@ class Hold:
         return self._lease.broken
 
     def renew(self) -> None:
-        """Claim the phone anew if the link dropped meanwhile.
+        """Claim the phone again if the link dropped meanwhile.
 
         Raises:
-            TargetError: The phone went away, or another session has taken it over.
+            TargetError: The phone is gone, or another session has claimed it.
         """
         mine_now = self._changes
         if mine_now is None or not self._lease.broken:
             return
         found = self._journal.read().changes
         if found is not None and found.holder != mine_now.holder:
-            self._changes = None  # the other session has undone what was ours
+            self._changes = None  # the other session has undone the changes of this one
             raise TargetError(
                 f"{self._link.name} was taken over by {found.session} while its link was down",
-                "run again once it ended",
+                "run again once it has ended",
             )
         self._changes = replace(mine_now, holder=self._lease.take())
         self._journal.write(self._changes)
 
     def holds(self, clocks: ClockReading) -> bool | None:
-        """Check whether the clocks are still held; None if that was so and cannot be seen any more."""
+        """Check whether the clocks are still pinned; None if they were and that cannot be read any more."""
         if not self._held:
             return False
         return hold(self._held, read_limits(clocks))
 
     @property
     def pinned(self) -> bool:
-        """Whether the clocks were seen to be held."""
+        """Whether the clocks were seen to be pinned."""
         return bool(self._held)
 
     def release(self) -> None:
-        """Undo everything and look whether the phone shows it; called again it does nothing.
+        """Undo everything and check that the phone shows it; do nothing when called again.
 
         Raises:
-            TargetError: The phone went away, or still shows a change; its journal stays for the next session.
+            TargetError: The phone is gone, or still shows a change; its journal stays for the next session.
         """
         changes, self._changes, self._held = self._changes, None, {}
         if changes is None:
@@ -138,14 +138,14 @@ class Hold:
         return f"{changes.session} {'keeps' if living else 'left'} {what}"
 
     def force(self) -> str:
-        """Undo what any session left; without a journal leave fixed-performance mode all the same.
+        """Undo the changes of any session; leave fixed-performance mode even without a journal.
 
         Returns:
-            What was undone, in words.
+            The changes that were undone, in words.
 
         Raises:
             UsageError: Another session measures on the phone.
-            TargetError: The phone went away, or still shows a change.
+            TargetError: The phone is gone, or still shows a change.
         """
         left = self._journal.read()
         if left.changes is None or left.changes.empty:
@@ -158,7 +158,7 @@ class Hold:
     # -- below -----------------------------------------------------------------------------------
 
     def _sweep(self, left: Left) -> None:
-        """Undo what an earlier session left, whoever's it was."""
+        """Undo the leftovers of an earlier session, on whatever workstation it ran."""
         undone: tuple[str, ...] = ()
         if left.changes is not None:
             self._refuse_living(left.changes)
@@ -169,12 +169,12 @@ class Hold:
         self.swept = undone + self._remove(left.litter)
 
     def _remove(self, litter: Sequence[str]) -> tuple[str, ...]:
-        """Remove working folders and half-pushed files of dead sessions; returns what is gone, in words."""
+        """Remove working folders and partly pushed files of dead sessions; return those removed, in words."""
         if not litter:
             return ()
         names = " ".join(litter)
         done = self._link.script(
-            f"rm -rf {names} 2>/dev/null; ls -d {names} 2>/dev/null", doing="removing what was left", timeout_s=120.0
+            f"rm -rf {names} 2>/dev/null; ls -d {names} 2>/dev/null", doing="removing leftovers", timeout_s=120.0
         )
         kept = len(done.output.split())
         if kept:
@@ -183,11 +183,11 @@ class Hold:
         return (counted(gone, "working folder"),) if gone else ()
 
     def _refuse_living(self, changes: Changes) -> None:
-        """Refuse a phone that a session claims; one that was just killed is given the time to be gone."""
+        """Refuse a phone that a session claims; give a session that was just killed the time to end."""
         for _ in range(LOOKS_FOR_ANOTHER):
             if changes.holder is None or not is_alive(self._link, changes.holder):
                 return
-            time.sleep(LEAVING_S)  # real time: an adb server's, whatever the session's clock is
+            time.sleep(LEAVING_S)  # real time, that of the adb server, whatever the session's clock is
         raise UsageError(f"{self._link.name} is being measured by {changes.session}", CLAIMED)
 
     def _begin(self, holder: Holder, *, pin_clocks: bool) -> None:
@@ -206,22 +206,22 @@ class Hold:
             self._keep_awake()
 
     def _read_setting(self) -> str | None:
-        """Read the setting behind stay-awake; None if it cannot be read, and so could not be put back."""
+        """Read the setting for stay-awake; None if it cannot be read, and therefore not be restored."""
         done = self._link.script(f"settings get global {STAY_ON}", doing="reading a setting")
-        said = done.output.strip()
-        if done.returncode == 0 and SETTING.fullmatch(said):
-            return said
-        self.why_not_awake = f"{self._link.name} does not show whether its screen stays on, so that is left alone"
+        printed = done.output.strip()
+        if done.returncode == 0 and SETTING.fullmatch(printed):
+            return printed
+        self.why_not_awake = f"{self._link.name} does not show whether its screen stays on, so that is not changed"
         return None
 
     def _keep_awake(self) -> None:
-        """Keep the screen on with whatever powers the phone, and see that the setting took it."""
+        """Keep the screen on with any power source, and check that the setting was applied."""
         done = self._link.script(f"svc power stayon true; settings get global {STAY_ON}", doing="keeping its screen on")
         if done.output.strip().split("\n")[-1].strip() in SETTING_VALUES:
             self.why_not_awake = f"{self._link.name} does not keep its screen on"
 
     def _pin(self) -> None:
-        """Hold the clocks; a phone that does not hold them is left as it was."""
+        """Pin the clocks; if the phone does not pin them, restore its state."""
         assert self._changes is not None
         result = pin(self._link, self._clock, self._look)
         if result.why_not is not None and result.asked:
@@ -235,7 +235,7 @@ class Hold:
         self._journal.write(self._changes)
 
     def _undo(self, changes: Changes) -> tuple[str, ...]:
-        """Undo changes, and forget them once the phone shows it."""
+        """Undo changes, and forget them once the phone shows the undo."""
         done = restore(self._link, self._clock, self._look, changes)
         if done.still:
             raise TargetError(f"{self._link.name} still has {' and '.join(done.still)}", "restart it, and run again")

@@ -1,4 +1,4 @@
-"""Which phone: facts from its properties, and a hash that tells the unit without naming it."""
+"""The identity of a phone: facts from its properties, and a hash that identifies the unit without its serial number."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ABI = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """Name of an ABI: it becomes the name of a folder on this machine."""
 
 NO_SERIALS = frozenset({"unknown", "null", "0123456789abcdef"})
-"""What phones without a serial number of their own give for one."""
+"""Placeholders of phones without a serial number."""
 
 SIMULATED = "ro.devperf.simulated"
-"""Property by which a simulated phone says so."""
+"""Property that marks a simulated phone."""
 
 PROBES: Mapping[str, str] = {
     "properties": "getprop",
@@ -35,28 +35,28 @@ PROBES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A phone's lasting facts, and what software it runs."""
+    """A phone's permanent facts, and its software."""
 
     device: Device
     os: str | None
-    """Android version and build: context, it changes with every update."""
+    """Android version and build; context, as it changes with every update."""
     emulator: bool
     debuggable: bool
     cpus: Mapping[str, tuple[int, ...]]
     """CPUs by frequency policy."""
     hardware_max_khz: Mapping[str, int]
-    """Highest clock of each policy by its hardware."""
+    """Highest clock of each policy that the hardware allows."""
 
 
 def read_identity(link: Link, *, unit: bool = True) -> Identity:
-    """Ask a phone who it is, in one round trip.
+    """Read a phone's identity in one round trip.
 
     Args:
         link: The phone.
         unit: Whether another unit of the same model is another device.
 
     Raises:
-        TargetError: It went away.
+        TargetError: It is gone.
     """
     done = link.script(format_batch(PROBES), doing="reading its identity")
     batch = split_batch(done.output, tuple(PROBES))
@@ -64,8 +64,10 @@ def read_identity(link: Link, *, unit: bool = True) -> Identity:
         raise TargetError(f"{link.name} cut its answer off while reading its identity", "try another cable, run again")
     properties = parse_getprop(batch.text("properties"))
     if not properties:
-        said = " ".join(batch.text("properties").split())[:120] or "nothing"
-        raise TargetError(f"{link.name} does not say what it is: `getprop` prints {said}", "restart it, and run again")
+        shown = " ".join(batch.text("properties").split())[:120] or "nothing"
+        raise TargetError(
+            f"{link.name} does not show its identity: `getprop` prints {shown}", "restart it, and run again"
+        )
     clocks = parse_clocks(batch.text("clocks"))
     device = Device(
         kind="sim" if SIMULATED in properties else "android",
@@ -95,13 +97,13 @@ def _abi(properties: Mapping[str, str]) -> str | None:
 
 
 def first_of(properties: Mapping[str, str], *keys: str) -> str | None:
-    """Take the first property that says something."""
+    """Return the first property that has a value."""
     words = (properties.get(key, "").strip() for key in keys)
     return next((word for word in words if word and word.lower() != "unknown"), None)
 
 
 def format_os(properties: Mapping[str, str]) -> str | None:
-    """Name the system: `Android 14 (UQ1A.240105.004)`."""
+    """Format the name of the system: `Android 14 (UQ1A.240105.004)`."""
     release, build = properties.get("ro.build.version.release"), properties.get("ro.build.id")
     if not release:
         return None
@@ -109,7 +111,7 @@ def format_os(properties: Mapping[str, str]) -> str | None:
 
 
 def parse_present(text: str) -> int | None:
-    """Count the CPUs of a list such as `0-3,6`.
+    """Count the CPUs in a list like `0-3,6`.
 
     >>> parse_present("0-3,6"), parse_present("cat: no such file")
     (5, None)
@@ -119,16 +121,16 @@ def parse_present(text: str) -> int | None:
 
 
 def unit_of_serials(text: str) -> str | None:
-    """Hash the serial number, the first of two that is one; None if neither is."""
+    """Hash the first valid serial number; None if none is valid."""
     words = (word.lower() for word in text.split())
     serial = next((word for word in words if word not in NO_SERIALS), None)
     return None if serial is None else hash_unit("android", serial)
 
 
 def clusters(identity: Identity) -> dict[str, tuple[int, ...]]:
-    """Name the CPUs of the slowest and of the fastest policy; empty where there is but one kind.
+    """Map `little` and `big` to the CPUs of the slowest and fastest policy; empty if all CPUs are of one kind.
 
-    A middle cluster belongs to neither: what runs on it would be neither the phone's best nor its thriftiest.
+    A middle cluster belongs to neither: it is neither the fastest nor the most economical.
     """
     by_speed = sorted(identity.cpus, key=lambda policy: (identity.hardware_max_khz.get(policy, 0), policy))
     speeds = {identity.hardware_max_khz.get(policy, 0) for policy in by_speed}

@@ -1,8 +1,8 @@
-"""A session's claim on a phone: a process there that lives exactly as long as the session's connection.
+"""A session's claim on a phone: a process on the phone that lives exactly as long as the session's connection.
 
-Neither a process id of the workstation nor its name says whether a session still measures: containers have a new name
-every time, and another workstation's processes cannot be seen. The phone can see its own. The process sleeps in a
-read of its input and costs nothing while something is measured; adb ends it when the session does, however that dies.
+Neither a process id on the workstation nor its name shows whether a session still measures: containers get a new name
+every time, and another workstation's processes cannot be seen. The phone sees its own. The process blocks on its input
+and costs nothing during a measurement; adb ends it when the session ends, for whatever reason.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pytest_devperf.targets.android.adb.loss import lost
 from pytest_devperf.targets.android.adb.stream import Stream, Timeout
 
 BEGIN_S = 20.0
-"""Longest wait for a shell to start: a phone under full load has been seen to take seconds."""
+"""Longest wait for a shell to start: a phone under full load has taken seconds."""
 
 BOOT = "b=; { read -r b </proc/sys/kernel/random/boot_id; } 2>/dev/null"
 """Shell text that reads the id of this boot into `b`. Source: random(4)."""
 
 STARTED = """s=; {{ read -r s </proc/{pid}/stat; }} 2>/dev/null; s=${{s##*") "}}; set -- $s; echo "{pid} ${{20}} $b\""""
-"""Shell text that prints a process's id and its start, in ticks since the boot. The name before it may hold blanks.
+"""Shell text that prints a process's id and its start, in ticks since the boot. The name before it may contain blanks.
 
 Source: proc(5), `/proc/PID/stat`, field 22.
 """
@@ -30,11 +30,11 @@ Source: proc(5), `/proc/PID/stat`, field 22.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """The process on the phone that stands for a session."""
+    """The process on the phone that represents a session."""
 
     pid: int
     start_ticks: int
-    """When it started: process ids are given out again."""
+    """Start time: process ids are reused."""
     boot: str = ""
     """Id of the boot it started in; empty if it cannot be read."""
 
@@ -46,18 +46,18 @@ class Lease:
         self._link = link
         self._stream: Stream | None = None
         self.holder: Holder | None = None
-        """Who stands for this session; None while it claims nothing."""
+        """The process of this session; None while it claims nothing."""
 
     @property
     def broken(self) -> bool:
-        """Whether the phone ended it: the link dropped meanwhile."""
+        """Whether the process ended on the phone: the link dropped meanwhile."""
         return self._stream is not None and not self._stream.is_open()
 
     def take(self) -> Holder:
         """Start the process.
 
         Raises:
-            TargetError: The phone went away.
+            TargetError: The phone is gone.
         """
         self.release()
         pid = "$$"
@@ -75,24 +75,24 @@ class Lease:
         return holder
 
     def release(self) -> None:
-        """Let the process end; called again it does nothing."""
+        """End the process; do nothing when called again."""
         stream, self._stream, self.holder = self._stream, None, None
         if stream is not None:
             stream.close()
 
 
 def is_alive(link: Link, holder: Holder) -> bool:
-    """Check whether the session that a process stands for still claims the phone.
+    """Check whether the session of a process still claims the phone.
 
     Raises:
-        TargetError: The phone went away.
+        TargetError: The phone is gone.
     """
     done = link.script(f"{BOOT}; {STARTED.format(pid=holder.pid)}", doing="looking for another session")
     return parse_holder(done.output) == holder
 
 
 def parse_holder(line: str) -> Holder | None:
-    """Read `PID START BOOT`, the last of which may be unreadable; None if there is no such process.
+    """Parse `PID START BOOT`, the last of which may be missing; None if there is no such process.
 
     >>> parse_holder("4711 1234567 0f1c")
     Holder(pid=4711, start_ticks=1234567, boot='0f1c')

@@ -1,4 +1,4 @@
-"""Clock limits: which of them a command brought, and whether they still hold."""
+"""Clock limits: those that a command imposed, and whether they still apply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_devperf.sensor.android.clock import ClockReading
 
 
 class Limits(NamedTuple):
-    """What one frequency policy is allowed, in kHz."""
+    """The limits of one frequency policy, in kHz."""
 
     min_khz: int
     max_khz: int
@@ -22,10 +22,10 @@ def read_limits(clocks: ClockReading) -> dict[str, Limits]:
 
 
 def appeared(before: Mapping[str, Limits], after: Mapping[str, Limits]) -> dict[str, Limits]:
-    """Find the policies that are held tighter than before: a lower cap, or a floor that rose to the cap.
+    """Find the policies whose limits became tighter: a lower cap, or a floor that rose to the cap.
 
-    A cap that rises is the end of somebody else's limit and never counts; neither does a floor below the cap, which
-    is how a phone answers a touch.
+    A cap that rises is the end of another limit and never counts; neither does a floor below the cap, which is a
+    phone's reaction to a touch.
 
     >>> appeared({"policy0": Limits(300, 1800)}, {"policy0": Limits(300, 1500)})
     {'policy0': Limits(min_khz=300, max_khz=1500)}
@@ -41,7 +41,7 @@ def appeared(before: Mapping[str, Limits], after: Mapping[str, Limits]) -> dict[
 
 
 def hold(held: Mapping[str, Limits], now: Mapping[str, Limits]) -> bool | None:
-    """Check whether limits still hold; None if the phone shows none of them.
+    """Check whether limits still apply; None if the phone shows none of them.
 
     >>> hold({"policy0": Limits(1500, 1500)}, {"policy0": Limits(300, 1800)})
     False
@@ -51,16 +51,16 @@ def hold(held: Mapping[str, Limits], now: Mapping[str, Limits]) -> bool | None:
 
 
 def _released(held: Limits, shown: Limits) -> bool:
-    """Check whether one policy was let go of.
+    """Check whether one policy was released.
 
-    Heat may press a held cap further down, and the kernel then presses the floor down with it: floor and cap stay
-    equal. A floor that falls away from the cap was released.
+    Heat may lower a pinned cap further, and the kernel then lowers the floor with it: floor and cap stay equal. A floor
+    that drops below the cap was released.
     """
     return shown.max_khz > held.max_khz or shown.min_khz < min(held.min_khz, shown.max_khz)
 
 
 def format_limits(limits: Mapping[str, Limits]) -> str:
-    """Write limits in one line.
+    """Format limits in one line.
 
     >>> format_limits({"policy0": Limits(300, 1800), "policy4": Limits(500, 2400)})
     'policy0:300-1800 policy4:500-2400'
@@ -69,7 +69,7 @@ def format_limits(limits: Mapping[str, Limits]) -> str:
 
 
 def parse_limits(text: str) -> dict[str, Limits]:
-    """Read them again; what has another form is left out.
+    """Parse limits; skip everything in another form.
 
     >>> parse_limits("policy0:300-1800 nonsense")
     {'policy0': Limits(min_khz=300, max_khz=1800)}

@@ -1,4 +1,4 @@
-"""Whether a phone's clocks are held: by limits that appeared with the command and stay."""
+"""Pin a phone's clocks; they count as pinned if limits appeared with the command and stay."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from pytest_devperf.targets.android.phone.reading import PhoneReading, is_cooled
 from pytest_devperf.targets.android.phone.restore import FIXED, SETTLE_S
 from pytest_devperf.targets.protocol import Clock
 
-UNSEEN = "{name} does not show its clocks, so nobody can tell whether they are held"
+UNSEEN = "{name} does not show its clocks, so nobody can check whether they are held"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
-    """What came of the attempt to hold a phone's clocks."""
+    """The result of an attempt to pin a phone's clocks."""
 
     held: Mapping[str, Limits] = field(default_factory=dict)
-    """Limits that hold them, by policy; empty: they are not held."""
+    """Limits that pin them, by policy; empty: they are not pinned."""
     why_not: str | None = None
     asked: bool = True
-    """Whether the phone took the command, so that it has to be taken back."""
+    """Whether the phone accepted the command, so that it has to be undone."""
     was_held: bool = False
-    """Whether the clocks were held before, by somebody who left no journal."""
+    """Whether the clocks were pinned before, by somebody who left no journal."""
 
 
 def pin(link: Link, clock: Clock, look: Callable[[], PhoneReading]) -> Pinned:
-    """Ask for fixed performance, and look twice whether it holds the clocks.
+    """Request fixed performance, and check twice whether it pins the clocks.
 
-    A phone that shows no change may have been held before, by whoever: it is let go of and asked once more.
+    A phone that shows no change may have been pinned before, by anybody: unpin it and try once more.
 
     Raises:
-        TargetError: The phone went away.
+        TargetError: The phone is gone.
     """
     before = look()
     if before.clocks.state != "value":
@@ -54,13 +54,13 @@ def pin(link: Link, clock: Clock, look: Callable[[], PhoneReading]) -> Pinned:
 
 
 def judge_pin(before: PhoneReading, first: PhoneReading, second: PhoneReading, name: str) -> Pinned:
-    """Decide whether clocks are held: limits appeared, stayed through a second look, and heat does not explain them.
+    """Decide whether clocks are pinned: limits appeared and stayed, and heat does not explain them.
 
     Args:
-        before: A look before the command.
-        first: A look after it.
-        second: A later one.
-        name: What messages call the phone.
+        before: Reading before the command.
+        first: Reading after it.
+        second: A later reading.
+        name: Name of the phone for messages.
     """
     looks = (before, first, second)
     if any(each.clocks.state != "value" for each in looks):
@@ -73,15 +73,15 @@ def judge_pin(before: PhoneReading, first: PhoneReading, second: PhoneReading, n
     now = read_limits(second.clocks)
     stayed = {policy: limits for policy, limits in held.items() if hold({policy: limits}, now)}
     if not stayed:
-        return Pinned(why_not=f"{name} accepts fixed-performance mode and lets go of its clocks by itself")
+        return Pinned(why_not=f"{name} accepts fixed-performance mode and releases its clocks by itself")
     return Pinned(held=stayed)
 
 
 def switch(link: Link, *, on: bool) -> str | None:
-    """Enter or leave fixed-performance mode; None, or what the phone said against it.
+    """Enter or leave fixed-performance mode; return the phone's error message, or None.
 
     Raises:
-        TargetError: The phone went away.
+        TargetError: The phone is gone.
     """
     done = link.script(f"{FIXED} {'true' if on else 'false'}", doing="holding its clocks", again=not on)
     if done.returncode == 0:

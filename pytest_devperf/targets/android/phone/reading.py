@@ -1,4 +1,4 @@
-"""One look at a phone: every sensor in one round trip."""
+"""The readings of all of a phone's sensors, taken in one round trip."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ PROBES: Mapping[str, str] = {
     "cpus": "grep Cpus_allowed_list /proc/self/status",
     "load_after": READ_LOAD,
 }
-"""Name -> shell text. Of `dumpsys power` only three lines travel: the whole is 100 KB. The CPU times are read first and
-last, so that a look's own work counts for no interval between two looks.
+"""Name -> shell text. Only three lines of `dumpsys power` are sent: the whole output is 100 KB. The CPU times are read
+first and last, so that the work of the reading counts in no interval between two readings.
 """
 
 MIN_TICKS = 10
-"""Fewest clock ticks of all CPUs that make a percentage: one tick (10 ms) is then a tenth."""
+"""Fewest clock ticks of all CPUs for a percentage: one tick (10 ms) is then a tenth."""
 
 IDLE_SAMPLE_S = 0.5
 """Length of the idle sample before a run: 400 ticks on eight CPUs."""
@@ -47,7 +47,7 @@ cpu-isolate)."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhoneReading:
-    """What one look found, each sensor's own reading kept."""
+    """All sensors of one reading, each with its own values."""
 
     thermal: ThermalReading
     battery: BatteryReading
@@ -57,11 +57,11 @@ class PhoneReading:
     free_ram_mb: float | None = None
     used_ram_mb: float | None = None
     load: CpuTimes | None = None
-    """CPU times when the look began."""
+    """CPU times when the reading began."""
     load_after: CpuTimes | None = None
     """CPU times when it ended."""
     idle: CpuTimes | None = None
-    """CPU times at the beginning of an idle sample that ended as the look began."""
+    """CPU times at the beginning of an idle sample that ended when the reading began."""
     cpus: tuple[int, ...] | None = None
     """CPUs that a workload may use; None if they are not known."""
 
@@ -69,14 +69,14 @@ class PhoneReading:
 SCRIPT = format_batch(PROBES)
 
 BRIEF = format_batch({name: PROBES[name] for name in ("load", "thermal", "battery", "clocks", "memory", "load_after")})
-"""What is asked after every round: use, temperature and throttling, half the time of the whole."""
+"""Read after every round: load, temperature and throttling, in half the time of a full reading."""
 
 IDLE = format_batch({"idle": f"{READ_LOAD}; sleep {IDLE_SAMPLE_S}", **PROBES})
-"""What is asked before a run: everything, after a moment in which the phone is left alone."""
+"""Read before a run: everything, after a moment in which the phone is left alone."""
 
 
 def parse_sensors(text: str) -> PhoneReading | None:
-    """Take the answer of `SCRIPT`, `BRIEF` or `IDLE` apart; None where it was cut off."""
+    """Parse the output of `SCRIPT`, `BRIEF` or `IDLE`; None if it was cut off."""
     batch = split_batch(text, ("idle", *PROBES))
     return _seen(batch) if batch.complete else None
 
@@ -99,7 +99,7 @@ def _seen(batch: Batch) -> PhoneReading:
 
 
 def used_percent(before: CpuTimes | None, after: CpuTimes | None) -> float | None:
-    """Say how busy all CPUs were between two reads; None if one is missing or too little time passed.
+    """Calculate the load of all CPUs between two reads; None if one is missing or the interval is too short.
 
     >>> used_percent(CpuTimes(busy=10, total=100), CpuTimes(busy=40, total=200))
     30.0
@@ -110,13 +110,13 @@ def used_percent(before: CpuTimes | None, after: CpuTimes | None) -> float | Non
 
 
 def cpu_percent(seen: PhoneReading, before: PhoneReading | None) -> float | None:
-    """Say how busy all CPUs were since the look before, or in the look's idle sample if it has one."""
+    """Calculate the load of all CPUs since the previous reading, or in the idle sample if there is one."""
     since = seen.idle if seen.idle is not None else before.load_after if before is not None else None
     return used_percent(since, seen.load)
 
 
 def most_used_mb(seen: PhoneReading, least_free_bytes: int | None) -> float | None:
-    """Say how much memory was in use at most, from the least that was free meanwhile and a look at the end."""
+    """Calculate the most memory in use, from the least free memory meanwhile and a reading at the end."""
     if seen.used_ram_mb is None or seen.free_ram_mb is None or least_free_bytes is None:
         return seen.used_ram_mb
     return max(seen.used_ram_mb, round(seen.used_ram_mb + seen.free_ram_mb - least_free_bytes / 1e6, 1))
@@ -127,9 +127,9 @@ def _rounded(size_mb: float | None) -> float | None:
 
 
 def deciding_c(seen: PhoneReading) -> float | None:
-    """Tell the temperature that decides: the skin's where the phone tells one, else the battery's.
+    """Return the decisive temperature: the skin's if the phone shows it, otherwise the battery's.
 
-    The die falls 20 °C in 90 s after a load; skin and battery say how much heat is still in the phone.
+    The die cools by 20 °C in 90 s after a load; skin and battery show how much heat is still in the phone.
     """
     skin = seen.thermal.hottest_c("skin") if seen.thermal.state == "value" else None
     if skin is not None:
@@ -141,41 +141,41 @@ def deciding_c(seen: PhoneReading) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """How the phone was when the session began, after its clocks were held: what later looks are judged against."""
+    """The phone's state when the session began, with its clocks pinned: later readings are judged against it."""
 
     max_khz: Mapping[str, int] = field(default_factory=dict)
-    """Caps by policy. A cap alone says nothing: some vendors' idle default is below the hardware's highest."""
+    """Caps by policy. A cap alone shows nothing: some vendors' idle default is below the hardware's highest clock."""
     cooling: Mapping[str, int] = field(default_factory=dict)
-    """Cooling devices by name. A value alone says nothing: some stand at 100 all their lives."""
+    """Cooling devices by name. A value alone shows nothing: some are always at 100."""
 
 
 def reference_of(seen: PhoneReading) -> Reference:
-    """Keep of a look what later ones are judged against."""
+    """Keep the values of a reading that later readings are judged against."""
     return Reference(max_khz=seen.clocks.max_khz, cooling=cooling_of(seen))
 
 
 def cooling_of(seen: PhoneReading) -> dict[str, int]:
-    """Take the cooling devices that slow processors down; a modem's or a charger's say nothing of them."""
+    """Collect the cooling devices that slow processors down; those of a modem or charger do not matter."""
     if seen.thermal.state != "value":
         return {}
     return {name: value for name, value in seen.thermal.cooling.items() if PROCESSORS.search(name)}
 
 
 def throttles(seen: PhoneReading, start: Reference) -> bool | None:
-    """Tell whether the phone throttles.
+    """Check whether the phone throttles.
 
-    It says so, or a clock may go less high, or a processor's cooling device does more, than when the session
-    began. The service alone is not believed: some vendors cap silently.
+    It throttles if its thermal service reports so, or if a clock's cap is lower, or a processor's cooling device is
+    more active, than when the session began. The service alone is not enough: some vendors cap without a report.
     """
-    said = seen.thermal.throttled
+    reported = seen.thermal.throttled
     caps_known = bool(start.max_khz) and seen.clocks.state == "value"
-    if said or is_cooled_more(seen, start) or (caps_known and capped(start.max_khz, seen.clocks.max_khz)):
+    if reported or is_cooled_more(seen, start) or (caps_known and capped(start.max_khz, seen.clocks.max_khz)):
         return True
-    return said
+    return reported
 
 
 def is_cooled_more(seen: PhoneReading, start: Reference) -> bool:
-    """Check whether a processor's cooling device does more than at the start: heat then explains a lower cap."""
+    """Check whether a processor's cooling device is more active than at the start: heat then explains a lower cap."""
     return any(value > start.cooling.get(name, value) for name, value in cooling_of(seen).items())
 
 
@@ -189,14 +189,14 @@ def make_context(
     anchor: str | None,
     env: Mapping[str, str | None],
 ) -> Context:
-    """Say as a context what a look found.
+    """Convert a reading to a context.
 
     Args:
-        seen: The look.
-        at_ns: When, by the session's clock.
-        before: The look before it, for what only a difference tells.
-        start: How the phone was when the session began.
-        pinned: Whether we hold the clocks.
+        seen: The reading.
+        at_ns: Its time on the session's clock.
+        before: The previous reading, for values that need a difference.
+        start: The phone's state when the session began.
+        pinned: Whether the session has pinned the clocks.
         anchor: Identity of the anchor kernel.
         env: Facts of software.
     """

@@ -1,4 +1,4 @@
-"""Undoing what a journal says, and looking whether the phone shows it undone."""
+"""Undo the changes in a journal, and check that the phone shows the undo."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pytest_devperf.targets.android.phone.undo_journal import Changes
 from pytest_devperf.targets.protocol import Clock
 
 SETTLE_S = 1.5
-"""How long a phone may take until its clocks show a change of mode; a second was seen."""
+"""Longest time until a phone's clocks show a change of mode; a second was observed."""
 
 LOOKS = 3
-"""Looks at the clocks before they count as still held, `SETTLE_S` apart."""
+"""Readings, `SETTLE_S` apart, after which clocks count as still pinned."""
 
 FIXED = "cmd power set-fixed-performance-mode-enabled"
 """Android 11 and later. Source: AOSP PowerManagerShellCommand. Return code 0 proves nothing."""
@@ -30,25 +30,25 @@ MODE_WORDS, SCREEN_WORDS = "fixed-performance mode", "stay-awake"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What came of undoing."""
+    """The result of an undo."""
 
     undone: tuple[str, ...] = ()
-    """What the phone shows undone, in words."""
+    """Changes that the phone shows as undone, in words."""
     still: tuple[str, ...] = ()
-    """What it still shows changed, with its reason."""
+    """Changes that it still shows, with the reason."""
 
 
 def restore(link: Link, clock: Clock, look: Callable[[], PhoneReading], changes: Changes) -> Restored:
-    """Undo changes and look whether the phone shows it.
+    """Undo changes, and check that the phone shows the undo.
 
     Args:
         link: The phone.
         clock: Waits until the clocks have settled.
         look: Reads the sensors.
-        changes: What to undo.
+        changes: The changes to undo.
 
     Raises:
-        TargetError: The phone went away.
+        TargetError: The phone is gone.
     """
     probes = {}
     if changes.pinned:
@@ -57,9 +57,9 @@ def restore(link: Link, clock: Clock, look: Callable[[], PhoneReading], changes:
         put = f"put global {STAY_ON} {changes.stay_on}"
         probes["write"] = f"settings {f'delete global {STAY_ON}' if changes.stay_on == 'null' else put}"
         probes["setting"] = f"settings get global {STAY_ON}"
-    batch = split_batch(link.script(format_batch(probes), doing="undoing what was changed").output, tuple(probes))
+    batch = split_batch(link.script(format_batch(probes), doing="undoing changes").output, tuple(probes))
     if not batch.complete:
-        raise TargetError(f"{link.name} cut its answer off while undoing what was changed", "run again")
+        raise TargetError(f"{link.name} cut its answer off while undoing changes", "run again")
     problems: dict[str, str | None] = {}
     if changes.pinned:
         problems[MODE_WORDS] = _mode_problem(batch.answers["mode"], clock, look, changes)
@@ -72,13 +72,13 @@ def restore(link: Link, clock: Clock, look: Callable[[], PhoneReading], changes:
 
 
 def _mode_problem(answer: ProbeOutput, clock: Clock, look: Callable[[], PhoneReading], changes: Changes) -> str | None:
-    """Say why the clocks count as still held; None if they do not.
+    """Return why the clocks count as still pinned; None if they do not.
 
-    The clocks decide where they are known: a return code proves nothing, and a restart of the phone ends the mode
-    although it may refuse the command.
+    The clocks decide if they are known: a return code proves nothing, and a restart of the phone ends the mode although
+    it may refuse the command.
     """
     if not changes.held:
-        return None  # it was never seen to hold anything; a phone that refuses both ways has no such mode
+        return None  # the mode never had an effect; a phone that refuses both commands has no such mode
     held = None
     for attempt in range(LOOKS):
         if attempt:
@@ -87,17 +87,17 @@ def _mode_problem(answer: ProbeOutput, clock: Clock, look: Callable[[], PhoneRea
         if held is False:
             return None
     if answer.rc != 0:
-        return f"`{FIXED} false` ended with exit code {answer.rc}: {_said(answer)}"
-    return None if held is None else "the command succeeds, and the clock limits stay"
+        return f"`{FIXED} false` ended with exit code {answer.rc}: {_output(answer)}"
+    return None if held is None else "the command succeeds, but the clock limits stay"
 
 
 def _setting_problem(batch: Batch, previous: str) -> str | None:
-    """Say why the setting counts as still changed; None if it does not."""
+    """Return why the setting counts as still changed; None if it does not."""
     now = batch.text("setting").strip()
     if now == previous:
         return None
-    return f"the setting {STAY_ON} is {now[:40] or 'unreadable'}, and was {previous}: {_said(batch.answers['write'])}"
+    return f"the setting {STAY_ON} is {now[:40] or 'unreadable'}, and was {previous}: {_output(batch.answers['write'])}"
 
 
-def _said(answer: ProbeOutput) -> str:
-    return " ".join(answer.text.split())[:120] or "nothing was said"
+def _output(answer: ProbeOutput) -> str:
+    return " ".join(answer.text.split())[:120] or "no output"

@@ -1,4 +1,4 @@
-"""A phone's sensors, each look related to the one before and to the session's start."""
+"""A phone's sensors; each reading is compared with the previous one and with the session's start."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pytest_devperf.targets.protocol import RoundContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extremes:
-    """The worst values that were sampled while something ran."""
+    """The worst values sampled while something ran."""
 
     caps_khz: Mapping[str, int] = field(default_factory=dict)
     """Lowest frequency cap of each policy."""
@@ -35,7 +35,7 @@ class Extremes:
 
 
 Surround = Callable[[Extremes], RoundContext]
-"""Returns what surrounded a round, from what was sampled meanwhile and the sensors right after it."""
+"""Returns the context of a round, from the samples taken meanwhile and the sensors right after it."""
 
 
 class PhoneSensors:
@@ -43,7 +43,7 @@ class PhoneSensors:
 
     Args:
         link: The phone.
-        cpus: CPUs that workloads are bound to; None: those the phone gives them.
+        cpus: CPUs that workloads are bound to; None: the phone chooses.
     """
 
     def __init__(self, link: Link, cpus: tuple[int, ...] | None) -> None:
@@ -54,27 +54,27 @@ class PhoneSensors:
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """Frequency policies whose caps are watched while something runs."""
+        """Frequency policies whose caps are sampled while something runs."""
         return tuple(self._start.max_khz)
 
     def begin(self) -> None:
-        """Take the phone as it is now for the session's start, which later looks are judged against.
+        """Take the phone's current state as the session's start; later readings are judged against it.
 
         Raises:
-            TargetError: The phone went away.
+            TargetError: The phone is gone.
         """
         self._start = reference_of(self.read_sensors())
 
     def read_sensors(self, script: str = SCRIPT) -> PhoneReading:
-        """Read the sensors in one round trip, and keep each one's own reading.
+        """Read the sensors in one round trip, and keep each sensor's own reading.
 
         Args:
             script: `SCRIPT`, `BRIEF` or `IDLE`.
 
         Raises:
-            TargetError: The phone went away, or its answer was cut off twice.
+            TargetError: The phone is gone, or its answer was cut off twice.
         """
-        for _ in range(2):  # a cut answer is asked for once more
+        for _ in range(2):  # after a cut answer, try once more
             seen = parse_sensors(self._link.script(script, doing="reading its sensors").output)
             if seen is not None:
                 return seen if self._cpus is None else replace(seen, cpus=self._cpus)
@@ -89,12 +89,12 @@ class PhoneSensors:
         anchor: str | None,
         env: Mapping[str, str | None],
     ) -> Context:
-        """Make a context of a look, with what only the difference to the look before shows.
+        """Convert a reading to a context, with the values that need the difference to the previous reading.
 
         Args:
-            seen: The look.
-            at_ns: When, by the session's clock.
-            pinned: Whether the clocks are held.
+            seen: The reading.
+            at_ns: Its time on the session's clock.
+            pinned: Whether the clocks are pinned.
             anchor: Identity of the anchor kernel.
             env: Facts of software.
         """
@@ -102,10 +102,10 @@ class PhoneSensors:
         return make_context(seen, at_ns=at_ns, before=before, start=self._start, pinned=pinned, anchor=anchor, env=env)
 
     def surround(self, extremes: Extremes) -> RoundContext:
-        """Describe what surrounded a run: by what was sampled during it, and by a look right after it.
+        """Return the context of a run: from samples taken during it, and a reading right after it.
 
         Raises:
-            TargetError: The phone went away.
+            TargetError: The phone is gone.
         """
         before = self._before
         seen = self._before = self.read_sensors(BRIEF)

@@ -1,4 +1,4 @@
-"""The undo journal: what a session changed on a phone, kept there and here until the phone shows that it is undone."""
+"""The undo journal: a session's changes on a phone, kept on both machines until the phone shows the undo."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from pytest_devperf.targets.android.phone.work_folder import WORKING_FOLDER
 from pytest_devperf.targets.android.setup_folder import setup_folder, unwritable
 
 ON_PHONE = f"{ROOT}/changed.properties"
-"""Properties, one `key=value` a line."""
+"""Properties, one `key=value` per line."""
 
 SETTING = re.compile("[0-9]{1,3}|null")
-"""What the setting behind stay-awake may say to be written back: a bit for each way of charging, or not set."""
+"""Values of the stay-awake setting that can be restored: a bit for each way of charging, or not set."""
 
 HOST_DIGITS = 12
-"""Hex digits kept of the hash of a workstation's name: they only choose words."""
+"""Hex digits kept of the hash of a workstation's name: they are only used for messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What one session changed, and who it is."""
+    """The changes of one session, and its identity."""
 
     pinned: bool = False
-    """Whether fixed-performance mode was asked for."""
+    """Whether fixed-performance mode was requested."""
     held: Mapping[str, Limits] = field(default_factory=dict)
-    """Clock limits that appeared with it, by policy; empty until that was seen."""
+    """Clock limits that appeared with it, by policy; empty until they were read."""
     stay_on: str | None = None
-    """What `stay_on_while_plugged_in` was before (`null`: not set); None: it was not changed."""
+    """Earlier value of `stay_on_while_plugged_in` (`null`: not set); None: it was not changed."""
     holder: Holder | None = None
     """The process on the phone that lives as long as the session."""
     host: str = ""
-    """Hash of the workstation's name, for words alone."""
+    """Hash of the workstation's name, only for messages."""
     pid: int = 0
-    """Process of the workstation, for words alone."""
+    """Process on the workstation, only for messages."""
 
     @property
     def empty(self) -> bool:
@@ -63,20 +63,20 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """What lies in our folder on a phone before a session begins."""
+    """The content of our folder on a phone before a session begins."""
 
     changes: Changes | None
     litter: tuple[str, ...]
-    """Working folders and half-pushed files, as paths on the phone."""
+    """Working folders and partly pushed files, as paths on the phone."""
 
 
 def this_host() -> str:
-    """Name this workstation without its name."""
+    """Identify this workstation without its name."""
     return hashlib.sha256(f"pytest-devperf host:{platform.node()}".encode()).hexdigest()[:HOST_DIGITS]
 
 
 def format_changes(changes: Changes) -> str:
-    """Write a journal as properties."""
+    """Format a journal as properties."""
     holder = changes.holder
     words = {
         "pinned": str(changes.pinned).lower(),
@@ -90,9 +90,9 @@ def format_changes(changes: Changes) -> str:
 
 
 def parse_changes(text: str) -> Changes | None:
-    r"""Read properties; None if they are no journal of ours.
+    r"""Parse properties; None if they are not a journal.
 
-    Whatever is read here goes back into commands, so every value has to be of the form that it was written in.
+    The values go back into commands, so each one must have the form in which it was written.
 
     >>> parse_changes("pinned=true\nstay_on=7\n")
     Changes(pinned=True, held={}, stay_on='7', holder=None, host='', pid=0)
@@ -112,23 +112,23 @@ def parse_changes(text: str) -> Changes | None:
 
 
 class UndoJournal:
-    """The undo journal of one phone, in both places: somebody may empty the phone's folder, or lose this machine's."""
+    """The undo journal of one phone, on both machines: either copy may be lost."""
 
     def __init__(self, link: Link, unit: str | None) -> None:
-        """Read nothing yet.
+        """Prepare the journal, without reading it.
 
         Args:
             link: The phone.
-            unit: Hash that tells this phone from others; None: nothing is kept on this machine.
+            unit: Hash of this phone's identity; None: nothing is kept on this machine.
         """
         self._link = link
         self._file: Path | None = setup_folder() / "changed" / f"{unit}.properties" if unit else None
 
     def read(self) -> Left:
-        """Read what an earlier session left, of any workstation.
+        """Read the leftovers of an earlier session, of any workstation.
 
         Raises:
-            TargetError: The phone went away.
+            TargetError: The phone is gone.
         """
         probes = {
             "journal": f"[ ! -e {ON_PHONE} ] || cat {ON_PHONE}",
@@ -153,11 +153,11 @@ class UndoJournal:
         )
 
     def begin(self, changes: Changes) -> bool:
-        """Write a new session's journal before it changes anything; False if another session came first.
+        """Write a new session's journal before its first change; False if another session was first.
 
         Raises:
-            UsageError: This machine's folder cannot be written.
-            TargetError: The phone's cannot, or it went away.
+            UsageError: This machine's folder is not writable.
+            TargetError: The phone's folder is not writable, or the phone is gone.
         """
         self._write_own(changes)
         return self._write(changes, unless_there=True)
@@ -166,32 +166,32 @@ class UndoJournal:
         """Write this session's journal again.
 
         Raises:
-            UsageError: This machine's folder cannot be written.
-            TargetError: The phone's cannot, or it went away.
+            UsageError: This machine's folder is not writable.
+            TargetError: The phone's folder is not writable, or the phone is gone.
         """
         self._write_own(changes)
         self._write(changes, unless_there=False)
 
     def clear(self) -> None:
-        """Remove it, once everything is undone.
+        """Remove the journal, once everything is undone.
 
         Raises:
-            TargetError: The phone went away, or keeps the file; both copies stay.
+            TargetError: The phone is gone, or keeps the file; both copies stay.
         """
         done = self._link.script(f"rm -f {ON_PHONE}", doing="removing the undo journal")
         if done.returncode != 0:
             raise TargetError(
-                f"{self._link.name} does not let go of {ON_PHONE} ({_reason(done.error_output)})", "restart it"
+                f"{self._link.name} does not remove {ON_PHONE} ({_reason(done.error_output)})", "restart it"
             )
         if self._file is not None:
-            with contextlib.suppress(OSError):  # what it says is undone: undoing it once more is harmless
+            with contextlib.suppress(OSError):  # its changes are undone, and undoing them again is harmless
                 self._file.unlink(missing_ok=True)
 
     def _write(self, changes: Changes, *, unless_there: bool) -> bool:
         guard = "set -C; " if unless_there else ""
         done = self._link.script(
             f"mkdir -p {ROOT} && ( {guard}printf %s {quote(format_changes(changes))} >{ON_PHONE} ) || "
-            # A full disk leaves an empty file behind.
+            # A full disk leaves an empty file.
             f"{{ if [ -s {ON_PHONE} ]; then echo taken; else rm -f {ON_PHONE}; fi; false; }}",
             doing="writing the undo journal",
         )
@@ -200,7 +200,7 @@ class UndoJournal:
         if unless_there and done.output.strip() == "taken":
             return False
         raise TargetError(
-            f"{self._link.name} has no writable {ROOT}, where every change is noted first "
+            f"{self._link.name} has no writable {ROOT}, which records every change first "
             f"({_reason(done.error_output or done.output)})",
             "free space on it, or restart it",
         )
@@ -226,7 +226,7 @@ class UndoJournal:
 
 
 def mine(holder: Holder, *, pinned: bool, stay_on: str | None) -> Changes:
-    """Make the journal of this process."""
+    """Create the journal of this process."""
     return Changes(pinned=pinned, stay_on=stay_on, holder=holder, host=this_host(), pid=os.getpid())
 
 

@@ -1,4 +1,4 @@
-"""A folder on the phone that one process start works in: what is pushed there, and that it goes again."""
+"""The folder on the phone in which one process start works: its files, and their removal."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from pytest_devperf.targets.android.phone.file_store import ROOT, STORE
 from pytest_devperf.untrusted import parse_whole
 
 WORKING_FOLDER = re.compile(r"[0-9a-f]{8}")
-"""Name of a folder that one process start works in."""
+"""Name of the working folder of one process start."""
 
 MODE = 0o555
-"""Executable whatever the file's mode is here, and not writable: one file of the store may lie in several folders."""
+"""Executable whatever the file's mode is here, and read-only: several folders may link to one file of the store."""
 
 PUSH_BYTES_PER_S = 1_000_000
-"""Slowest link that is waited for: USB 2 carries 30 MB/s, a poor wireless link 1 MB/s."""
+"""Slowest link that is supported: USB 2 carries 30 MB/s, a poor wireless link 1 MB/s."""
 
 
 LIBRARY_PATH = "env LD_LIBRARY_PATH=.${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-"""Shell words that let a program find the libraries beside it."""
+"""Shell words with which a program finds the libraries beside it."""
 
 SCRIPT_CHARACTERS = 10_000
-"""Length of one script: adb carries 64 KiB, each character may take four bytes, and there is a frame around it."""
+"""Length limit of a script: adb carries 64 KiB, a character may take four bytes, and the script is wrapped."""
 
 
 class WorkFolder:
@@ -41,13 +41,13 @@ class WorkFolder:
     def __init__(self, link: Link) -> None:
         self._link = link
         self.path = f"{ROOT}/{secrets.token_hex(4)}"
-        """Its path on the phone; holds no character that a shell could take for more than itself."""
+        """Its path on the phone; contains no character with a meaning to a shell."""
 
     def open(self) -> None:
-        """Make it.
+        """Create the folder.
 
         Raises:
-            TargetError: The phone went away, or there is no writable folder.
+            TargetError: The phone is gone, or has no writable folder.
         """
         made = self._link.script(f"mkdir -p {self.path} {STORE}", doing="making a folder")
         if made.returncode != 0:
@@ -57,14 +57,14 @@ class WorkFolder:
             )
 
     def put(self, files: dict[str, Path]) -> None:
-        """Bring files there, each verified by size and hash; those the phone already has are not sent again.
+        """Push files to the folder and verify their size and hash; skip files that the phone already has.
 
         Args:
-            files: Name in the folder -> file of this machine. Names may hold any character; a slash makes folders.
+            files: Name in the folder -> file on this machine. Names may contain any character; a slash creates folders.
 
         Raises:
-            CaseError: A file of this machine cannot be read.
-            TargetError: The phone is full, refused a file, or went away.
+            CaseError: A file on this machine cannot be read.
+            TargetError: The phone is full, refused a file, or is gone.
         """
         hashes = {name: _sha256(path) for name, path in files.items()}
         missing = self._missing(set(hashes.values()))
@@ -76,16 +76,16 @@ class WorkFolder:
         self._settle(files, hashes)
 
     def read(self, name: str) -> bytes:
-        """Fetch a file of the folder."""
+        """Fetch a file from the folder."""
         try:
             return self._link.pull(f"{self.path}/{name}", doing=f"fetching {name}")
         except TransferRefused as refused:
-            raise TargetError(f"{self._link.name} did not hand {name} over ({refused})", "run again") from refused
+            raise TargetError(f"{self._link.name} did not return {name} ({refused})", "run again") from refused
 
     def close(self) -> None:
-        """Remove it; a phone that is gone keeps it until the next session starts there."""
+        """Remove the folder; if the phone is gone, the next session removes it."""
         with best_effort():
-            self._link.script(f"rm -rf {self.path}", doing="tidying up", again=False)
+            self._link.script(f"rm -rf {self.path}", doing="cleaning up", again=False)
 
     def _missing(self, hashes: set[str]) -> set[str]:
         tests = [f"[ -f {STORE}/{digest} ] && echo {digest}" for digest in sorted(hashes)]
@@ -95,7 +95,7 @@ class WorkFolder:
         return hashes - there
 
     def _send(self, path: Path, digest: str) -> None:
-        # Under another name until it is verified: an interrupted push must not pass for the file.
+        # Under another name until it is verified, so that an interrupted push is never taken for the file.
         coming = f"{STORE}/{digest}.{secrets.token_hex(4)}.part"
         size = path.stat().st_size
         try:
@@ -104,7 +104,7 @@ class WorkFolder:
             self._store(path, coming, digest)
         except BaseException:
             with best_effort():
-                self._link.script(f"rm -f {coming}", doing="tidying up", again=False)
+                self._link.script(f"rm -f {coming}", doing="cleaning up", again=False)
             raise
 
     def _push(self, path: Path, remote: str) -> None:
@@ -132,7 +132,7 @@ class WorkFolder:
             raise self._refusal(path, _last(done.error_output or done.output))
 
     def _settle(self, files: dict[str, Path], hashes: dict[str, str]) -> None:
-        """Link the files into the folder (copy where it cannot), with their permissions."""
+        """Link the files into the folder (copy if links fail), and set their permissions."""
         folders = {str(PurePosixPath(name).parent) for name in files} - {"."}
         lines = [f"mkdir -p {quote(f'{self.path}/{folder}')} || failed=1" for folder in sorted(folders)]
         for name in files:
@@ -142,13 +142,13 @@ class WorkFolder:
                 f"chmod {MODE:o} {here}"
             )
         for script in scripts_of(lines):
-            done = self._link.script(f'failed=0\n{script}\n[ "$failed" = 0 ]', doing="laying files out")
+            done = self._link.script(f'failed=0\n{script}\n[ "$failed" = 0 ]', doing="linking files")
             if done.returncode != 0:
                 raise self._refusal(Path("the files"), _last(done.error_output or done.output))
 
     def _refusal(self, path: Path, reason: str) -> TargetError:
-        """Say why the phone refused a file: its own words say little, the free space says more."""
-        # A phone that is gone says so here; the refusal was only its last word.
+        """Create the error for a refused file; the free space often explains more than the phone's own words."""
+        # If the phone is gone, this raises, and the refusal was its last message.
         free_kib = parse_df(self._link.script(f"df -k {ROOT}", doing=f"pushing {path.name}").output)
         if free_kib is not None and path.is_file() and free_kib * 1024 < path.stat().st_size:
             return TargetError(
@@ -159,21 +159,21 @@ class WorkFolder:
         full = "no space" in reason.lower()
         return TargetError(
             f"{self._link.name} refused {path.name} ({reason or 'no reason given'})",
-            "free space on it, and run again" if full else "see that /data/local/tmp is writable, and run again",
+            "free space on it, and run again" if full else "check that /data/local/tmp is writable, and run again",
         )
 
 
 @contextmanager
 def work_folder(link: Link, files: dict[str, Path] | None = None) -> Iterator[WorkFolder]:
-    """Make a working folder with some files, and remove it at the end.
+    """Create a working folder with some files, and remove it at the end.
 
     Args:
         link: The phone.
-        files: As for `WorkFolder.put`; None: none yet.
+        files: As for `WorkFolder.put`; None: no files yet.
 
     Raises:
-        CaseError: A file of this machine cannot be read.
-        TargetError: The phone is full, refused a file, or went away.
+        CaseError: A file on this machine cannot be read.
+        TargetError: The phone is full, refused a file, or is gone.
     """
     made = WorkFolder(link)
     made.open()
@@ -186,7 +186,7 @@ def work_folder(link: Link, files: dict[str, Path] | None = None) -> Iterator[Wo
 
 
 def parse_df(text: str) -> int | None:
-    r"""Read the free KiB from `df -k`: the column under `Available`, or the fourth.
+    r"""Parse the free KiB from `df -k`: the column `Available`, or the fourth.
 
     >>> parse_df("Filesystem 1K-blocks Used Available Use% Mounted on\n/dev/x 100 60 40 60% /data\n")
     40
@@ -202,7 +202,7 @@ def parse_df(text: str) -> int | None:
 
 
 def scripts_of(lines: list[str], longest: int = SCRIPT_CHARACTERS) -> list[str]:
-    r"""Join lines to scripts of bounded length.
+    r"""Join lines to scripts of limited length.
 
     >>> scripts_of(["aaa", "bbb", "cc"], longest=7)
     ['aaa\nbbb', 'cc']
@@ -225,8 +225,8 @@ def _sha256(path: Path) -> str:
 
 
 @lru_cache(maxsize=256)
-def _hashed(path: Path, mtime_ns: int, size: int) -> str:  # noqa: ARG001 - they are the key: a changed file is read again
-    """Hash a file; a library of 20 MB and a model of 1 GB are read once per session, not once per start."""
+def _hashed(path: Path, mtime_ns: int, size: int) -> str:  # noqa: ARG001 - part of the key: a changed file is read again
+    """Hash a file; a library of 20 MB or a model of 1 GB is read once per session, not once per start."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

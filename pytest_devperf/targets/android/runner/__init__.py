@@ -1,1 +1,1 @@
-"""The program of our own that runs ONNX models on a phone."""
+"""The program of this package that runs ONNX models on a phone."""

@@ -1,4 +1,4 @@
-"""Compiling the runner from its C source."""
+"""Compile the runner from its C source."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FLAGS = ("-std=c11", "-O2", "-Wall")
 LIBRARIES = ("-ldl", "-lm")
 
 ANDROID_FLAGS = ("-Wl,-z,max-page-size=16384",)
-"""Phones with pages of 16 KiB load nothing that is aligned to less; others load it all the same.
+"""Phones with pages of 16 KiB only load libraries with this alignment; other phones load them, too.
 
 Source: developer.android.com, "Support 16 KB page sizes".
 """
 
 LEAST_API = 24
-"""Android 7: the oldest for which current NDKs build, and the first with the shell protocol."""
+"""Android 7: the oldest version that current NDKs support, and the first with the shell protocol."""
 
 TRIPLES = {
     "arm64-v8a": f"aarch64-linux-android{LEAST_API}",
@@ -36,7 +36,7 @@ TRIPLES = {
 
 
 def sources_sha256() -> str:
-    """Hash what the runner is made of: its sources, names included, and how they are compiled."""
+    """Hash the runner's source files, their names included, and its compiler flags."""
     digest = hashlib.sha256("\0".join((*FLAGS, *ANDROID_FLAGS, *LIBRARIES, "")).encode())
     for path in source_files():
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -60,7 +60,7 @@ def find_compiler(ndk: Path | None, abi: str) -> Path:
     name = TRIPLES[abi] + ("-clang.cmd" if sys.platform == "win32" else "-clang")
     found = sorted(root.glob(f"toolchains/llvm/prebuilt/*/bin/{name}"))
     if not found:
-        raise UsageError(f"{root} holds no compiler {name}", "use NDK r23 or newer")
+        raise UsageError(f"{root} contains no compiler {name}", "use NDK r23 or newer")
     return found[0]
 
 
@@ -69,11 +69,11 @@ def compile_runner(compiler: Path, to: Path, flags: Sequence[str] = ()) -> None:
 
     Args:
         compiler: The compiler.
-        to: The runner's file, in a folder that is there.
+        to: The runner's file, in an existing folder.
         flags: Further flags.
 
     Raises:
-        UsageError: The compiler failed; its last lines are told.
+        UsageError: The compiler failed; the error shows its last lines.
     """
     built = to.with_name(f".{to.name}.{os.getpid()}")  # another process may be building the same
     sources = [str(path) for path in source_files() if path.suffix == ".c"]

@@ -12,19 +12,19 @@ from pytest_devperf.targets.android.runner.reply import Failure, RunnerReply, pa
 from pytest_devperf.untrusted import parse_whole
 
 ERRORS = "errors.txt"
-"""File in the working folder for the runner's error output: sending it would cost the phone's CPU."""
+"""File in the working folder for the runner's error output: to send it would cost the phone's CPU."""
 
 TAIL_BYTES = 2000
-"""What of it is shown when the program fails."""
+"""Size of its end that is shown if the program fails."""
 
 BEGIN_S = 20.0
 """Longest wait for the shell to start the program."""
 
 
 class RunnerClient:
-    """A runner that has been started on the phone.
+    """A runner that was started on the phone.
 
-    Every wait ends after some wall-clock time; a runner that does not reply in time is killed.
+    Every wait is limited in wall-clock time; a runner that does not reply in time is killed.
     """
 
     def __init__(self, link: Link, folder: str, command: str, *, name: str) -> None:
@@ -32,9 +32,9 @@ class RunnerClient:
 
         Args:
             link: The phone.
-            folder: Working folder there.
-            command: Shell text that ends in the program; `exec` keeps the shell's process id for it.
-            name: What errors call it.
+            folder: Working folder on the phone.
+            command: Shell text that ends with the program; `exec` keeps the shell's process id for it.
+            name: Name for error messages.
         """
         self._link = link
         self._folder = folder
@@ -51,13 +51,13 @@ class RunnerClient:
 
         Raises:
             CaseError: The runner failed; the error includes its own message.
-            TargetError: The phone went away, or no reply came in time.
+            TargetError: The phone is gone, or no reply arrived in time.
         """
         self._busy = True
         try:
             self._stream.write(line.encode() + b"\n")
         except OSError as error:
-            # A program that ended has left its last message to be read.
+            # A program that has ended may have left a last message.
             return self._last_words(error)
         return self.receive(timeout_s=timeout_s)
 
@@ -66,7 +66,7 @@ class RunnerClient:
 
         Raises:
             CaseError: The runner failed; the error includes its own message.
-            TargetError: The phone went away, or no reply came in time.
+            TargetError: The phone is gone, or no reply arrived in time.
         """
         until_s = time.monotonic() + timeout_s
         noise = ""
@@ -76,8 +76,8 @@ class RunnerClient:
             except Timeout:
                 self.kill()
                 raise TargetError(
-                    f"{self._name} gave no answer on {self._link.name} within {timeout_s:.0f} s and was ended",
-                    "give it less to do, or look for what holds the phone up",
+                    f"{self._name} did not answer on {self._link.name} within {timeout_s:.0f} s and was ended",
+                    "give it less work, or check what slows the phone down",
                 ) from None
             except EOFError as error:
                 self._busy = False
@@ -86,7 +86,7 @@ class RunnerClient:
                 raise lost(self._link.name, self._doing, error) from error
             reply = self._parse(line)
             if reply is None:
-                noise = line  # what was cut off by an error; the error itself follows
+                noise = line  # cut off by an error; the error itself follows
                 continue
             self._busy = False
             if reply.error is not None:
@@ -99,12 +99,12 @@ class RunnerClient:
         except ValueError as error:
             self.kill()
             raise TargetError(
-                f"{self._name} answered on {self._link.name} what cannot be read ({error})",
+                f"the answer of {self._name} on {self._link.name} cannot be read ({error})",
                 "set the runner up again with devperf setup-android",
             ) from None
 
     def kill(self) -> None:
-        """End the program on the phone, and what it started."""
+        """End the program on the phone, and everything it started."""
         with best_effort():
             self._link.script(
                 f"kill -9 -{self.pid} 2>/dev/null; kill -9 {self.pid} 2>/dev/null",
@@ -114,7 +114,7 @@ class RunnerClient:
         self._stream.close()
 
     def close(self) -> None:
-        """Let the program end, as it does when its input ends; kill one that is still at work (after an interrupt)."""
+        """Close the program's input, which ends it; kill it if it is still at work (after an interrupt)."""
         if self._busy:
             self.kill()
             return
@@ -134,7 +134,7 @@ class RunnerClient:
             self._stream.close()
             raise lost(self._link.name, f"starting {self._name}", error) from error
         pid = parse_whole(line.strip())
-        if pid is None or pid <= 1:  # it is killed by this number, and 0, 1 and negative ones mean others
+        if pid is None or pid <= 1:  # used to kill the program; 0, 1 and negative numbers mean other processes
             self._stream.close()
             raise TargetError(f"{self._link.name} could not start {self._name} ({line.strip()})", "restart the phone")
         return pid
@@ -152,7 +152,7 @@ class RunnerClient:
         if code is None and self._link.packets:
             return lost(self._link.name, self._doing, "the link was cut")
         tail = self._tail() or noise or str(error)
-        by = f"killed by signal {code - 128}" if code is not None and code > 128 else f"exit code {code}"  # noqa: PLR2004 - a shell's way of telling a signal
+        by = f"killed by signal {code - 128}" if code is not None and code > 128 else f"exit code {code}"  # noqa: PLR2004 - a shell's code for a signal
         return CaseError(f"{self._name} ended on {self._link.name} ({by}): {tail}", "see its last lines")
 
     def _refused(self, error: Failure) -> CaseError:

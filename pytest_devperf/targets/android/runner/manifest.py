@@ -1,4 +1,4 @@
-"""What travels between the workstation and the runner: the manifest, inputs and outputs as bytes."""
+"""The data exchanged with the runner: the manifest, and inputs and outputs as bytes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ OPTIONS = frozenset(
         "enable_mem_pattern",
     }
 )
-"""Session options the runner knows, by onnxruntime's own names."""
+"""Session options of the runner, with onnxruntime's own names."""
 
 
 UNKNOWN_TYPES: Mapping[str, str] = {"bfloat16": "uint16"}
-"""Element types that NumPy lacks, and the type of their bits; those of others are bytes."""
+"""Element types that NumPy lacks, with a type of the same size; other such types are read as bytes."""
 
 
 def format_manifest(model: Model, arrays: Mapping[str, np.ndarray[Any, Any]], *, model_name: str) -> str:
-    """Write what the runner is to run.
+    """Format the description of the model for the runner.
 
     Args:
         model: The model.
@@ -64,24 +64,24 @@ def format_manifest(model: Model, arrays: Mapping[str, np.ndarray[Any, Any]], *,
 
 
 def raw_bytes(array: np.ndarray[Any, Any]) -> bytes:
-    """Lay an input out as the runner reads it: C order; texts each followed by a zero byte."""
+    """Convert an input to the runner's format: C order; strings, each followed by a zero byte."""
     if array.dtype.kind == "O":
         return b"".join(str(text).encode() + b"\0" for text in array.ravel())
     return array.tobytes()
 
 
 def parse_output(output: ModelOutput, data: bytes) -> np.ndarray[Any, Any]:
-    """Read an output of the runner.
+    """Parse an output of the runner.
 
     Args:
-        output: What the runner said of it.
-        data: Its file.
+        output: The runner's description of it.
+        data: The content of its file.
 
     Returns:
-        The array; element types that NumPy lacks come as their bytes.
+        The array; element types that NumPy lacks are returned as bytes.
 
     Raises:
-        CaseError: The file is of another size than its shape says.
+        CaseError: The size of the file does not match its shape.
     """
     import numpy as np
 
@@ -95,6 +95,6 @@ def parse_output(output: ModelOutput, data: bytes) -> np.ndarray[Any, Any]:
         if known:
             array = array.reshape(output.shape)
     except ValueError:
-        what = f"which are no {output.dtype} {list(output.shape)}"
-        raise CaseError(f"output {output.name!r} came with {len(data)} bytes, {what}", "run again") from None
+        what = f"which are not {output.dtype} {list(output.shape)}"
+        raise CaseError(f"output {output.name!r} has {len(data)} bytes, {what}", "run again") from None
     return array

@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.txt"
 
 ANCHORS = 3
-"""Anchor times asked for at once before a round: as many as the loop takes."""
+"""Anchor times requested together before a round: as many as the loop takes."""
 
 ANCHORS_AFTER = 4
-"""And after one: its first is not counted."""
+"""Anchor times requested after a round: the first is not counted."""
 
 LOAD_S = 300.0
-"""Longest wait for a load: a compiling accelerator has been seen to take minutes."""
+"""Longest wait for a load: a compiling accelerator has taken minutes."""
 
 UNKNOWN_S = 600.0
-"""Longest wait for a run before anything is known of the model's pace."""
+"""Longest wait for a run before the model's speed is known."""
 
 PATIENCE = 20.0
-"""How many times the pace seen so far a run may take before it counts as hung; a throttled phone is 5 times slower."""
+"""Multiple of the time expected so far after which a run counts as hung; a throttled phone is 5 times slower."""
 
 FREE = "free"
 FREE_MEMORY = {FREE: "/proc/meminfo#MemAvailable:"}
-"""What the runner samples beside the caps: the number behind a key, which counts in KiB (proc(5))."""
+"""What the runner samples besides the caps: the number after a key, in KiB (proc(5))."""
 
 
 class OnnxRunner:
@@ -59,7 +59,7 @@ class OnnxRunner:
         """Reply of the runner once the model was loaded: versions, anchor kernel, clock."""
         version = self.about.version
         self.env: Mapping[str, str | None] = {"sdk": None if version is None else f"onnxruntime {version}"}
-        """Software that runs it, as the runner found it on the phone."""
+        """Software that runs the model, as the runner found it on the phone."""
         self.load_ns: int | None = self.about.load_ns
         if self.about.load_ns is None or self.about.tick_ns is None:
             raise self._incomplete("the load")
@@ -72,7 +72,7 @@ class OnnxRunner:
         self._last = RunnerReply()
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
-        """Run and time: (iterations,) ns each, inner loops divided out, timed on the phone."""
+        """Run and time: (iterations,) ns each, already divided by the inner loops, timed on the phone."""
         after = ANCHORS_AFTER if self._anchored else 0
         calls = iterations * inner_loops
         timeout_s = UNKNOWN_S if self._call_s is None else 60.0 + PATIENCE * calls * self._call_s
@@ -90,7 +90,7 @@ class OnnxRunner:
         return samples
 
     def anchor(self) -> int | None:
-        """Time the anchor kernel, in ns; several times come with one reply and are returned one by one."""
+        """Time the anchor kernel, in ns; one reply contains several times, which are returned one by one."""
         self._anchored = True
         if not self._anchors:
             answer = self._client.ask(f"anchor {ANCHORS}", timeout_s=60.0)
@@ -98,7 +98,7 @@ class OnnxRunner:
         return self._anchors.pop(0) if self._anchors else None
 
     def round_context(self) -> RoundContext:
-        """Return what surrounded the latest run; the phone is asked once for each run."""
+        """Return the context of the latest run; the phone is asked once for each run."""
         if self._round_context is None:
             last = self._last
             self._round_context = replace(
@@ -111,7 +111,7 @@ class OnnxRunner:
         return self._round_context
 
     def memory(self, iterations: int) -> Memory | None:
-        """Measure sizes in a process of its own on the phone, so that they include no earlier run's memory."""
+        """Measure memory in a separate process on the phone, so that it does not include memory of earlier runs."""
         client = RunnerClient(
             self._link,
             self._folder.path,
@@ -127,10 +127,10 @@ class OnnxRunner:
         return Memory(baseline=sizes.baseline, loaded=sizes.loaded, peak=sizes.peak, disposed=sizes.disposed)
 
     def result(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Fetch the outputs of the last iteration by name.
+        """Fetch the outputs of the last iteration, by name.
 
         Raises:
-            CaseError: An output is no tensor.
+            CaseError: An output is not a tensor.
         """
         if not self._ran:
             self.run(1, 1)
@@ -149,7 +149,7 @@ class OnnxRunner:
 
 
 def parse_watched(answer: RunnerReply) -> Extremes:
-    """Parse what the runner sampled while it ran: a cap by policy, and free memory."""
+    """Parse the samples that the runner took while it ran: caps by policy, and free memory."""
     least = {each.name: each.least for each in answer.watched}
     free_kib = least.pop(FREE, None)
     return Extremes(caps_khz=least, free_bytes=None if free_kib is None else free_kib * 1024)
@@ -157,7 +157,7 @@ def parse_watched(answer: RunnerReply) -> Extremes:
 
 @contextmanager
 def _with_remedy(remedy: str) -> Iterator[None]:
-    """Add the next step to an error if the runtime may have refused the inputs that were made."""
+    """Add the next step to an error if the runtime may have refused the generated inputs."""
     try:
         yield
     except CaseError as error:

@@ -1,4 +1,4 @@
-"""ONNX models on the phone: pushed with their runtime, loaded in a process of their own there."""
+"""ONNX models on the phone: pushed with their runtime, and loaded there in a separate process."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from pytest_devperf.targets.survey import Survey, survey_of
 from pytest_devperf.untrusted import excerpt
 
 MODEL_FOLDER = "model"
-"""Folder below the working folder that holds the model and the files it keeps its weights in."""
+"""Folder below the working folder with the model and the files that contain its weights."""
 
 CPU = "CPUExecutionProvider"
-"""The provider that takes what no other takes."""
+"""The provider that takes the nodes that no other provider takes."""
 
 SUFFIXES = (".onnx",)
 
 Watch = Mapping[str, str]
-"""Name -> file of sysfs that is sampled on the phone while rounds run."""
+"""Name -> sysfs file that is sampled on the phone while rounds run."""
 
 
 def check(model: Model) -> tuple[Schema, ModelMethods]:
     """Read a model's schema and make its inputs.
 
     Raises:
-        CaseError: There is no such file, or something that was given is not the model's.
-        Unsupported: No runtime for phones takes this kind of file.
+        CaseError: There is no such file, or an argument does not match the model.
+        Unsupported: No runtime for phones supports this kind of file.
     """
     path = Path(model.path)
     if not path.is_file():
@@ -55,7 +55,7 @@ def check(model: Model) -> tuple[Schema, ModelMethods]:
 
 
 def survey(model: Model) -> Survey:
-    """Read a model's methods, inputs and hash; nothing runs on the phone for this."""
+    """Read a model's methods, inputs and hash; nothing runs on the phone."""
     schema, methods = check(model)
     return survey_of(
         methods,
@@ -65,7 +65,7 @@ def survey(model: Model) -> Survey:
 
 
 def provider_words(model: Model) -> str:
-    """Name the providers that were asked for, in order; the CPU's is always there."""
+    """Name the requested providers, in order; the CPU's is always one of them."""
     return ",".join(dict.fromkeys((*(model.providers or ()), CPU)))
 
 
@@ -78,15 +78,15 @@ def start_model(
     Args:
         model: The model.
         link: The phone.
-        setup: Runner and runtime library for it.
+        setup: Runner and runtime library for the model.
         watch: Files to sample while rounds run.
-        surround: Returns what surrounded a round.
+        surround: Returns the context of a round.
         prefix: Shell words before the program (`taskset f0`), quoted.
 
     Raises:
         CaseError: The model, an input or an option is wrong, or the runtime refused it.
-        Unsupported: No inputs can be made.
-        TargetError: The phone went away, or is full.
+        Unsupported: Inputs cannot be made.
+        TargetError: The phone is gone, or is full.
     """
     schema, methods = check(model)
     _, inputs = methods.select(model)
@@ -102,7 +102,7 @@ def start_model(
 
 
 def name_beside(external: Sequence[str], suffix: str) -> str:
-    """Name a model's file in a folder of its own, unlike the files of its weights.
+    """Choose a name for a model's file in its own folder that differs from the files of its weights.
 
     >>> name_beside(["weights.bin"], ".onnx"), name_beside(["model.onnx"], ".onnx")
     ('model/model.onnx', 'model/model_.onnx')
@@ -129,11 +129,11 @@ def _lay_out(model: Model, schema: Schema, inputs: ModelInputs, setup: Setup, fo
 
 
 def describe(setup: Setup, link: Link) -> RunnerReply:
-    """Ask the runner on the phone about itself: anchor kernel and clock.
+    """Ask the runner on the phone for its anchor kernel and clock.
 
     Raises:
-        CaseError: The runner cannot run there.
-        TargetError: The phone went away.
+        CaseError: The runner cannot run on the phone.
+        TargetError: The phone is gone.
     """
     with work_folder(link, {RUNNER: setup.runner}) as folder:
         done = link.script(f"cd {folder.path} && ./{RUNNER} about", doing="asking the runner")

@@ -1,4 +1,4 @@
-"""What the runner on the phone answers: one line of JSON, checked as it comes in."""
+"""The replies of the runner on the phone: lines of JSON, checked when decoded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_devperf.metric import LONGEST_NS, MOST_BYTES, SHORTEST_NS
 from pytest_devperf.untrusted import excerpt
 
 SLEPT_NS = 1_000_000
-"""From 1 ms on the clocks' difference means sleep, not the time between two reads of them."""
+"""From 1 ms, the difference of the clocks means sleep, not the time between two reads of them."""
 
 Time = Annotated[float, msgspec.Meta(ge=SHORTEST_NS, le=LONGEST_NS)]
 Span = Annotated[int, msgspec.Meta(ge=0, le=int(LONGEST_NS))]
@@ -24,21 +24,21 @@ Name = Annotated[str, msgspec.Meta(max_length=1000)]
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why the runner could not do what it was asked."""
+    """The reason why the runner could not execute a command."""
 
     text: str = ""
     stage: Name = "?"
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """A file that was sampled, and the least number in it."""
+    """A sampled file, and the lowest number in it."""
 
     name: Name
     least: Sampled
 
 
 class ModelOutput(msgspec.Struct, frozen=True):
-    """One output of a model, and the file in the working folder that holds it."""
+    """One output of a model, and the file for it in the working folder."""
 
     name: Name
     kind: Name
@@ -48,7 +48,7 @@ class ModelOutput(msgspec.Struct, frozen=True):
 
 
 class RunnerReply(msgspec.Struct, frozen=True):
-    """One line of the runner's; what a line does not say is None or empty."""
+    """One line of the runner; None and empty fields are missing in it."""
 
     error: Failure | None = None
     version: Name | None = None
@@ -59,7 +59,7 @@ class RunnerReply(msgspec.Struct, frozen=True):
     tick_ns: Time | None = None
     load_ns: Span | None = None
     ns: tuple[Time, ...] = ()
-    """One per iteration, inner loops divided out."""
+    """One per iteration, already divided by the inner loops."""
     anchor_ns: tuple[Time, ...] = ()
     cpu_ns: Span | None = None
     wall_ns: Span | None = None
@@ -79,10 +79,10 @@ class RunnerReply(msgspec.Struct, frozen=True):
 
 
 def parse_reply(line: str) -> RunnerReply | None:
-    """Read a line of the runner's; None for one that is no JSON object, which others print.
+    """Parse a line of the runner; None if it is not a JSON object: other code may print lines.
 
     Raises:
-        ValueError: It is one, and says what no runner says.
+        ValueError: It is a JSON object, but not a valid reply.
 
     >>> parse_reply('{"ns": [120, 118.5]}').ns, parse_reply("WARNING: linker: …")
     ((120.0, 118.5), None)

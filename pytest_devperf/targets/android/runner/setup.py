@@ -1,4 +1,4 @@
-"""The runner and the runtime library for a phone: where they lie on this machine, and how they are made once."""
+"""The runner and the runtime library for phones: their files on this machine, and how they are created once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MACHINES = {183: "arm64-v8a", 40: "armeabi-v7a", 62: "x86_64", 3: "x86"}
 """`e_machine` of an ELF header -> Android's name of the ABI (ELF specification; NDK guide "Android ABIs")."""
 
 COMMAND = "devperf setup-android --library libonnxruntime.so"
-"""The next step where nothing is set up."""
+"""The next step if nothing is set up."""
 
 MOST_LIBRARY_BYTES = 1 << 30
 """Largest library that is unpacked: ONNX Runtime for Android has 20 to 100 MB."""
@@ -41,7 +41,7 @@ MOST_LIBRARY_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What runs models on a phone."""
+    """The files that run models on a phone."""
 
     runner: Path
     library: Path
@@ -51,12 +51,12 @@ def find_setup(abi: str, *, runner: Path | None = None, library: Path | None = N
     """Find runner and library for an ABI.
 
     Args:
-        abi: Android's name of it.
-        runner: The one that was named instead of the stored one.
-        library: Likewise.
+        abi: Android's name of the ABI.
+        runner: Runner to use instead of the stored one.
+        library: Library to use instead of the stored one.
 
     Raises:
-        Unsupported: Nothing is stored for this ABI, or a newer devperf needs a newer runner.
+        Unsupported: Nothing is stored for this ABI, or the runner is of another version of devperf.
     """
     folder = setup_folder() / abi
     found = Setup(runner=runner or folder / RUNNER, library=library or folder / LIBRARY)
@@ -68,19 +68,19 @@ def find_setup(abi: str, *, runner: Path | None = None, library: Path | None = N
     return found
 
 
-# -- for a phone -----------------------------------------------------------------------------------
+# -- phones ----------------------------------------------------------------------------------------
 
 
 def set_up_android(
     *, library: Path | None = None, aar: Path | None = None, ndk: Path | None = None, runner: Path | None = None
 ) -> Mapping[str, Setup]:
-    """Store runner and library for the ABIs that are given.
+    """Store runner and library for one or more ABIs.
 
     Args:
-        library: A `libonnxruntime.so` for Android; its ABI is read from it.
-        aar: Or an onnxruntime-android archive, which holds one for each ABI.
+        library: A `libonnxruntime.so` for Android; its ABI is read from the file.
+        aar: Instead, an onnxruntime-android archive, which contains a library for each ABI.
         ndk: Folder of the Android NDK; None: as the environment names it.
-        runner: A runner built elsewhere (a release's); then no NDK is needed.
+        runner: A runner that was built elsewhere (for a release); then no NDK is needed.
 
     Returns:
         Setups by ABI.
@@ -93,36 +93,36 @@ def set_up_android(
         if runner is not None:
             libraries = {abi: path for abi, path in libraries.items() if abi == elf_abi(runner)}
             if not libraries:
-                raise UsageError(f"{runner} is a runner for {elf_abi(runner)}", "give the library of the same ABI")
+                raise UsageError(f"{runner} is a runner for {elf_abi(runner)}", "pass the library for the same ABI")
         return {abi: _store(abi, path, ndk=ndk, runner=runner) for abi, path in libraries.items()}
 
 
 def elf_abi(path: Path, *, what: str = "a shared library") -> str:
-    """Read an ELF file's ABI, in Android's name.
+    """Read an ELF file's ABI, with Android's name.
 
     Args:
         path: The file.
-        what: What it should be.
+        what: Description of the expected file.
 
     Raises:
-        UsageError: It is no ELF file, or for no processor that Android runs on.
+        UsageError: It is not an ELF file, or for a processor that Android does not support.
     """
     _check_file(path)
     with path.open("rb") as file:
         head = file.read(20)
     if len(head) < 20 or head[:4] != b"\x7fELF":  # noqa: PLR2004 - up to the end of e_machine
-        raise UsageError(f"{path} is not {what} for Android or Linux", "give the file that was built for the phone")
+        raise UsageError(f"{path} is not {what} for Android or Linux", "pass the file that was built for the phone")
     machine = struct.unpack("<H" if head[5] == 1 else ">H", head[18:20])[0]
     if machine not in MACHINES:
         raise UsageError(f"{path} is for a processor that Android does not run on (ELF machine {machine})")
     return MACHINES[machine]
 
 
-# -- for the simulated phone -----------------------------------------------------------------------
+# -- the simulated phone ---------------------------------------------------------------------------
 
 
 def set_up_simulated() -> Setup:
-    """Build the runner for the simulated phone, which runs this machine's code, beside the wheel's library.
+    """Build the runner for the simulated phone, which runs this machine's code, and find the wheel's library.
 
     Raises:
         Unsupported: There is no compiler, or no onnxruntime.
@@ -168,7 +168,7 @@ def _from_file(library: Path | None) -> dict[str, Path]:
 
 
 def _from_aar(aar: Path, scratch: Path) -> dict[str, Path]:
-    """Take the libraries out of an archive; only names that we expect are read."""
+    """Extract the libraries from an archive; only expected names are read."""
     _check_file(aar)
     found = {}
     try:
@@ -182,17 +182,17 @@ def _from_aar(aar: Path, scratch: Path) -> dict[str, Path]:
         raise
     except Exception as error:
         # zipfile raises a dozen kinds of errors for damaged archives.
-        raise UsageError(f"cannot read {aar}: {error}", "give an onnxruntime-android archive") from error
+        raise UsageError(f"cannot read {aar}: {error}", "pass an onnxruntime-android archive") from error
     if not found:
-        raise UsageError(f"{aar} holds no jni/ABI/{LIBRARY}", "give an onnxruntime-android archive")
+        raise UsageError(f"{aar} contains no jni/ABI/{LIBRARY}", "pass an onnxruntime-android archive")
     return found
 
 
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, to: Path) -> Path:
-    """Unpack a library block by block: a few bytes of an archive can stand for more than this machine has."""
+    """Extract a library block by block: a few bytes of an archive can expand to more than this machine has."""
     if entry.file_size > MOST_LIBRARY_BYTES:
         raise UsageError(
-            f"{entry.filename} would take {entry.file_size / (1 << 30):.1f} GiB", "give an onnxruntime-android archive"
+            f"{entry.filename} would take {entry.file_size / (1 << 30):.1f} GiB", "pass an onnxruntime-android archive"
         )
     with archive.open(entry) as packed, to.open("wb") as file:
         shutil.copyfileobj(packed, file)
@@ -222,7 +222,7 @@ def _store(abi: str, library: Path, *, ndk: Path | None, runner: Path | None) ->
 
 
 def _made(folder: Path) -> Path:
-    """Make a folder for what is kept, and see that it can be written."""
+    """Create a folder of the store, and check that it is writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

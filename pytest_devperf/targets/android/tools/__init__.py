@@ -1,1 +1,1 @@
-"""Programs of others on a phone: commands of a test, and the tools of model formats."""
+"""Third-party programs on a phone: commands of a test, and the tools of model formats."""

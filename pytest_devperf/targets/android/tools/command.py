@@ -1,4 +1,4 @@
-"""A program that measures itself, on the phone: pushed, started once per round, its output fetched."""
+"""A program on the phone that measures itself: pushed, started once per round, its output fetched."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from pytest_devperf.tool.readers import parse_output, reader_of
 from pytest_devperf.untrusted import LAST_LINES, last_lines
 
 LOGGING = frozenset({"executor_runner", "benchmark_model"})
-"""Readers of tools of which some builds write only to the phone's log (ExecuTorch's platform for Android does)."""
+"""Readers of tools that in some builds only write to the phone's log (ExecuTorch's platform for Android does)."""
 
 LOG_PAUSES_S = (0.0, 0.2, 0.5)
-"""Waits before each look into the log: the phone's log daemon may be a moment behind a program that has ended."""
+"""Waits before each read of the log: the phone's log daemon may lag behind a program that has ended."""
 
 
 class CommandRunner:
@@ -44,7 +44,7 @@ class CommandRunner:
 
     def __init__(self, command: Command, process: int, folder: WorkFolder, conditions: Conditions) -> None:
         self.load_ns: int | None = None
-        """Cost of loading its workload, as the program printed it in its latest run."""
+        """Load time that the program printed in its latest run."""
         self._command = command
         self._process = process
         self._folder = folder
@@ -58,21 +58,21 @@ class CommandRunner:
         self._round_context = RoundContext()
 
     def warm_up(self, iterations: int) -> None:
-        """Set how many unrecorded iterations each run does first.
+        """Set the number of unrecorded iterations that each run makes first.
 
-        A program that is timed as a whole keeps nothing from one start to the next: one unrecorded start brings its
-        files into memory.
+        A program that is timed as a whole keeps nothing between two starts: one unrecorded start loads its files into
+        memory.
         """
         if self._command.is_timed and iterations:
             self._start(1, anchors=0, peak=False)
         self._warmup = iterations
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:  # noqa: ARG002 - the program repeats as it likes
-        """Start the program once and read the ns of each iteration from what it printed, or time it as a whole.
+        """Start the program once, and read the ns of each iteration from its output, or time it as a whole.
 
         Raises:
-            CaseError: It failed, took too long, or printed what cannot be read.
-            TargetError: The phone went away.
+            CaseError: It failed, took too long, or printed something that cannot be read.
+            TargetError: The phone is gone.
         """
         began_s = time.monotonic()
         ended = self._start(iterations, anchors=ANCHORS_AFTER if self._wanted else 0, peak=False)
@@ -110,17 +110,17 @@ class CommandRunner:
         return None if peak is None else Memory(baseline=0, loaded=None, peak=peak)
 
     def round_context(self) -> RoundContext:
-        """Return what is known of the latest run."""
+        """Return the context of the latest run."""
         return self._round_context
 
     def result(self) -> str:
-        """Return what the latest run printed."""
+        """Return the output of the latest run."""
         return self._printed
 
     # -- below -----------------------------------------------------------------------------------
 
     def _start(self, iterations: int, *, anchors: int, peak: bool) -> Ended:
-        # What is timed as a whole does its work once.
+        # A program that is timed as a whole does its work once.
         iterations, warmup = (1, 0) if self._command.is_timed else (iterations, self._warmup)
         program = format_program(self._command, iterations=iterations, warmup=warmup, process=self._process)
         script = format_start(
@@ -184,8 +184,8 @@ class CommandRunner:
     def _whole(self, ended: Ended) -> Output:
         if ended.took_ns is None:
             raise CaseError(
-                f"the shell of {self._link.name} has no clock that could time {self._name}",
-                "have the program print its own times, and name their reader with read=",
+                f"the shell of {self._link.name} has no clock to time {self._name}",
+                "let the program print its own times, and name their reader with read=",
             )
         return Output(samples_ns=(ended.took_ns,))
 
@@ -199,7 +199,7 @@ class CommandRunner:
             yield self._log(ended.pid)
 
     def _log(self, pid: int | None) -> str:
-        """Read what the program wrote to the phone's log; empty if its output is never there."""
+        """Read the program's lines in the phone's log; empty for a program that does not use it."""
         if pid is None or self._command.read not in LOGGING:
             return ""
         done = self._link.script(f"logcat -d -v raw --pid={pid} 2>/dev/null", doing="reading its log")
@@ -224,19 +224,19 @@ def start_command(command: Command, process: int, conditions: Conditions) -> Ite
     Args:
         command: The program.
         process: Index of the process start.
-        conditions: Where it runs and what surrounds it.
+        conditions: How it runs, and how the context of a round is read.
 
     Raises:
         CaseError: A file is missing, or there is no such reader.
-        TargetError: The phone went away, or is full.
+        TargetError: The phone is gone, or is full.
     """
     if not command.is_timed:
         reader_of(command.read)  # an unknown name is reported before anything runs
     if not command.argv:
-        raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
+        raise CaseError("devperf.command needs a program", "pass a list: program, then arguments")
     with work_folder(conditions.link, conditions.with_runner(pushed_files(command))) as folder:
         yield CommandRunner(command, process, folder, conditions)
 
 
 def _format_code(code: int) -> str:
-    return f"signal {code - 128}" if code > 128 else f"exit code {code}"  # noqa: PLR2004 - a shell's way of telling a signal
+    return f"signal {code - 128}" if code > 128 else f"exit code {code}"  # noqa: PLR2004 - a shell's code for a signal

@@ -1,4 +1,4 @@
-"""The command lines of native tools, and the outputs that they write."""
+"""The command lines of native tools, and the outputs they write."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     import numpy as np
 
 OUTPUTS = "outputs"
-"""File, or beginning of the names of files, that a tool writes a model's outputs to."""
+"""File, or beginning of the names of files, for a model's outputs."""
 
 SEPARATORS = ",:"
-"""Characters that part names in benchmark_model's options; where a name holds one, all are given as `input0`, ….
+"""Separators in benchmark_model's options; if a name contains one, all inputs are passed as `input0`, ….
 
-It goes by the place of an input and only remarks on another name.
+The tool goes by the position of an input and only warns about another name.
 """
 
 
 def format_argv(model: Model, tool: Tool, method: Method, inputs: ModelInputs, *, several: bool) -> tuple[str, ...]:
-    """Write a tool's command line.
+    """Return a tool's command line.
 
     Args:
         model: The model; its file lies beside the tool as `model` with its suffix.
         tool: The tool.
         method: The method.
-        inputs: Its inputs, which lie there as `input0.raw`, ….
-        several: Whether the file has more methods than this.
+        inputs: Its inputs, which lie beside the tool as `input0.raw`, ….
+        several: Whether the file has other methods, too.
     """
     file = f"model{Path(model.path).suffix}"
     words = _litert(file, method, inputs) if tool.name == "benchmark_model" else _executorch(file, tool, method, inputs)
@@ -47,7 +47,7 @@ def format_argv(model: Model, tool: Tool, method: Method, inputs: ModelInputs, *
 
 
 def _litert(file: str, method: Method, inputs: ModelInputs) -> list[str]:
-    # By default it goes on for a second and half a one of warm-up, whatever the numbers of runs.
+    # By default it runs for a second after half a second of warmup, whatever the numbers of runs.
     words = [
         f"--graph={file}",
         "--num_runs={iterations}",
@@ -71,18 +71,18 @@ def _litert(file: str, method: Method, inputs: ModelInputs) -> list[str]:
 
 
 def _executorch(file: str, tool: Tool, method: Method, inputs: ModelInputs) -> list[str]:
-    wishes = {
+    options = {
         "method_name": method.name,
         "inputs": ",".join(f"input{index}.raw" for index in range(len(inputs.arrays))),
         "output_file": OUTPUTS,
         "print_output": "none",
     }
     words = [f"--model_path={file}", "--num_executions={iterations}"]
-    return words + [f"--{name}={value}" for name, value in wishes.items() if name in tool.flags and value]
+    return words + [f"--{name}={value}" for name, value in options.items() if name in tool.flags and value]
 
 
 def as_array(spec: TensorSpec, raw: bytes) -> np.ndarray[Any, Any]:
-    """Give an output its type and shape; one open dimension follows from the size, with more of them it stays flat."""
+    """Set an output's type and shape; one open dimension follows from the size, with several the array stays flat."""
     import numpy as np
 
     known = spec.dtype in ITEM_BYTES and spec.dtype != "string"
@@ -90,12 +90,12 @@ def as_array(spec: TensorSpec, raw: bytes) -> np.ndarray[Any, Any]:
     shape = [size if isinstance(size, int) else -1 for size in spec.shape or ()]
     try:
         return flat.reshape(shape)
-    except ValueError:  # several open dimensions, or other sizes than the file's
+    except ValueError:  # several open dimensions, or sizes that do not match the file
         return flat
 
 
 def split_outputs(specs: Sequence[TensorSpec], raw: bytes) -> dict[str, np.ndarray[Any, Any]]:
-    """Part outputs that were written one behind the other; empty where their sizes do not add up to the file's."""
+    """Split outputs that were written one after another; empty if their sizes do not add up to the file's."""
     if len(specs) == 1:
         return {specs[0].name: as_array(specs[0], raw)}
     sizes = [_bytes_of(spec) for spec in specs]

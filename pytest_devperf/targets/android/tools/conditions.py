@@ -1,4 +1,4 @@
-"""What every program on a phone is started with."""
+"""How every program on a phone is started."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_devperf.targets.android.runner.setup import RUNNER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Where programs run on a phone, and what surrounds them."""
+    """How programs run on a phone, and how the context of a round is read."""
 
     link: Link
     """The phone."""
@@ -24,7 +24,7 @@ class Conditions:
     policies: Sequence[str]
     """Frequency policies whose caps are sampled while it runs."""
     surround: Surround
-    """Returns what surrounded a round."""
+    """Returns the context of a round."""
 
     def with_runner(self, files: dict[str, Path]) -> dict[str, Path]:
         """Add the runner to the files of a program."""

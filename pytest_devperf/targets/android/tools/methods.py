@@ -1,4 +1,4 @@
-"""What a native tool can run of a model's file, and what it feeds: never other inputs than are recorded."""
+"""The methods of a model that a native tool can run; the tool never runs with other inputs than are recorded."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pytest_devperf.targets.android.tools.tool import TOOLS, Tool
 from pytest_devperf.targets.survey import Survey, survey_of
 
 CPU = "CPU"
-"""Where benchmark_model runs a model unless an option names a delegate."""
+"""Backend of benchmark_model unless an option names a delegate."""
 
 READERS: Mapping[str, Callable[[str], tuple[Method, ...]]] = {
     "benchmark_model": read_litert,
     "executor_runner": read_executorch,
 }
-"""Tool -> what reads the files it runs."""
+"""Tool -> function that reads the files it runs."""
 
 OURS = frozenset(
     {
@@ -39,19 +39,19 @@ OURS = frozenset(
         "warmup_runs",
     }
 )
-"""Options of benchmark_model that are ours to set."""
+"""Options of benchmark_model that a test must not set."""
 
 THREADS = "num_threads"
 """The option that both tools take from `session_options`, each under its own name."""
 
 
 def runs_with_tool(model: Model) -> bool:
-    """Tell whether a model's format is run by a native tool."""
+    """Check whether a native tool runs a model's format."""
     return Path(model.path).suffix.lower() in TOOLS
 
 
 def tool_of(model: Model) -> str:
-    """Name the tool that runs a model.
+    """Return the name of the tool that runs a model.
 
     Raises:
         CaseError: There is no such file.
@@ -63,10 +63,10 @@ def tool_of(model: Model) -> str:
 
 
 def survey_with_tool(model: Model, tool: Tool) -> Survey:
-    """Tell a model's methods and inputs as the tool at hand can run them.
+    """Read a model's methods and inputs, as far as the tool can run them.
 
     Raises:
-        CaseError: The file is no such model, or an option or input is wrong.
+        CaseError: The file is not such a model, or an option or input is wrong.
     """
     methods = prepare_for_tool(model, tool)
     return survey_of(
@@ -77,7 +77,7 @@ def survey_with_tool(model: Model, tool: Tool) -> Survey:
 
 
 def provider_words(model: Model, methods: ModelMethods, tool: Tool) -> str:
-    """Name what a model runs on: backends it was lowered to, or delegates that an option asks for."""
+    """Name the backends that a model was lowered to, or the delegates that an option requests."""
     if tool.name == "executor_runner":
         return backends_of(methods.methods)
     asked = [name[4:] for name, value in model.session_options.items() if name.startswith("use_") and value]
@@ -85,13 +85,13 @@ def provider_words(model: Model, methods: ModelMethods, tool: Tool) -> str:
 
 
 def prepare_for_tool(model: Model, tool: Tool) -> ModelMethods:
-    """Make the inputs of each method, or say why the tool cannot run it: it never runs with others than are recorded.
+    """Make the inputs of each method, or give the reason why the tool cannot run it with the inputs that are recorded.
 
     Raises:
-        CaseError: The file is no such model, or an option or input is wrong.
+        CaseError: The file is not such a model, or an option or input is wrong.
     """
     if model.providers:
-        raise CaseError(f"{Path(model.path).name}: {tool.name} takes no providers", "leave providers= out")
+        raise CaseError(f"{Path(model.path).name}: {tool.name} takes no providers", "omit providers=")
     options_of(model, tool)
     limit = _limit_litert if tool.name == "benchmark_model" else _limit_executorch
     found = READERS[tool.name](model.path)
@@ -106,26 +106,26 @@ def _limit_litert(method: Method, tool: Tool) -> str | None:
     if method.place and "signature_to_run_for" not in tool.flags:
         return "this benchmark_model cannot choose a signature; set up a newer one"
     if method.inputs and "input_layer_value_files" not in tool.flags:
-        return "this benchmark_model feeds random numbers of its own; set up a newer one"
+        return "this benchmark_model uses its own random inputs; set up a newer one"
     for spec in method.inputs:
         if spec.dtype == "string" or spec.shape == ():
             kind = "text" if spec.dtype == "string" else "single number"
-            return f"input {spec.name!r} is a {kind}, which benchmark_model cannot be given"
+            return f"input {spec.name!r} is a {kind}, which benchmark_model does not take"
     return None
 
 
 def _limit_executorch(method: Method, tool: Tool) -> str | None:
     if method.place and "method_name" not in tool.flags:
-        return "this executor_runner runs the first method alone; set up a newer one"
+        return "this executor_runner only runs the first method; set up a newer one"
     return None
 
 
 def _all_ones(methods: ModelMethods, model: Model, tool: Tool) -> ModelMethods:
-    """Say what a runner without `--inputs` feeds: ones."""
+    """Describe the inputs of a runner without `--inputs`: ones."""
     import numpy as np
 
     if model.inputs:
-        raise CaseError(f"this {tool.name} takes no inputs, it feeds ones", "leave inputs= out, or set up a newer one")
+        raise CaseError(f"this {tool.name} takes no inputs, it uses ones", "omit inputs=, or set up a newer one")
     ones = {
         name: replace(inputs, arrays={key: np.ones_like(array) for key, array in inputs.arrays.items()})
         for name, inputs in methods.inputs.items()
@@ -134,10 +134,10 @@ def _all_ones(methods: ModelMethods, model: Model, tool: Tool) -> ModelMethods:
 
 
 def options_of(model: Model, tool: Tool) -> dict[str, str]:
-    """Turn `session_options` into the tool's own.
+    """Translate `session_options` to the tool's own options.
 
     Raises:
-        CaseError: It has no such option, or it is ours to set.
+        CaseError: The tool has no such option, or a test must not set it.
     """
     options = {}
     for name, value in model.session_options.items():

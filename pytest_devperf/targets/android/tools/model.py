@@ -1,4 +1,4 @@
-"""Models of other formats than ONNX on a phone: pushed with their project's tool, which is started once per round."""
+"""Models in other formats than ONNX on a phone: pushed with their project's tool, which is started once per round."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pytest_devperf.targets.android.tools.tool import Tool
 from pytest_devperf.targets.protocol import Memory
 
 MEMORY_NS = 300_000_000
-"""How long a model executes while its peak is watched, which is read every 10 to 20 ms."""
+"""Time that a model executes while its peak is sampled, every 10 to 20 ms."""
 
 MOST_FOR_MEMORY = 2_000
-"""Most iterations for this: executor_runner writes a line for each."""
+"""Most iterations for this: executor_runner prints a line for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class ToolRunner(CommandRunner):
 
     @property
     def load_ns(self) -> int | None:
-        """Cost of loading the model, as the tool prints it; before the first round it is started once for this."""
+        """Time to load the model, as the tool prints it; before the first round, the tool is started once for this."""
         if not self._ran:
             self.run(1, 1)
         return self._load_ns
@@ -59,23 +59,23 @@ class ToolRunner(CommandRunner):
         self._load_ns = value
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
-        """Start the tool once: (iterations,) ns each, or one average if it prints no more."""
+        """Start the tool once: (iterations,) ns each, or one average if it prints nothing else."""
         # executor_runner has no warmup: it times its first executions like all others.
         first = self._warmup if self._job.tool.name == "executor_runner" else 0
         samples = super().run(iterations + first, inner_loops)
         self._ran = True
         self._call_ns = min(samples)
-        # Loads are measured in starts of their own, and no other runner reports the first inference.
+        # Loads are measured in separate starts, and no other runner reports the first inference.
         self._round_context = replace(self._round_context, values={})
         return samples[first:] if len(samples) > first else samples
 
     def memory(self, iterations: int) -> Memory | None:
-        """Start the tool once, for long enough to be watched, and measure its peak."""
+        """Start the tool once, long enough to sample its memory, and measure its peak."""
         long_enough = min(MOST_FOR_MEMORY, round(MEMORY_NS / self._call_ns))
         return super().memory(max(iterations, long_enough))
 
     def result(self) -> Any:  # noqa: ANN401 - arrays by name
-        """Fetch the outputs of the last iteration by name; empty if the tool writes none."""
+        """Fetch the outputs of the last iteration, by name; empty if the tool writes none."""
         if not self._ran:
             self.run(1, 1)
         specs = self._job.method.outputs
@@ -94,12 +94,12 @@ def start_with_tool(model: Model, tool: Tool, conditions: Conditions) -> Iterato
     Args:
         model: The model.
         tool: The tool that runs it.
-        conditions: Where it runs and what surrounds it.
+        conditions: How it runs, and how the context of a round is read.
 
     Raises:
         CaseError: The model, an input or an option is wrong.
         Unsupported: The tool cannot run the method.
-        TargetError: The phone went away, or is full.
+        TargetError: The phone is gone, or is full.
     """
     methods = prepare_for_tool(model, tool)
     method, inputs = methods.select(model)

@@ -1,4 +1,4 @@
-"""The script that starts a program on the phone, and what it says once the program has ended."""
+"""The script that starts a program on the phone, and the report it prints once the program has ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_devperf.targets.program import fill_placeholders, pushed_name, varia
 from pytest_devperf.untrusted import parse_json
 
 OUT, ERR, SAMPLED = ".devperf-out", ".devperf-err", ".devperf-sampled"
-"""Files in the working folder: what the program prints stays on the phone until it has ended."""
+"""Files in the working folder: the program's output stays on the phone until the program has ended."""
 
 SPENT = r"([0-9]{1,9})m[ \t]*([0-9]{1,9}(?:\.[0-9]{0,9})?)s"
 """Minutes and seconds as a shell's `times` prints them."""
@@ -24,45 +24,45 @@ SPENT = r"([0-9]{1,9})m[ \t]*([0-9]{1,9}(?:\.[0-9]{0,9})?)s"
 TIMES = re.compile(rf"\s*{SPENT}\s+{SPENT}\s*")
 
 NO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""Names of environment variables a shell takes."""
+"""Names of environment variables that a shell accepts."""
 
 SAMPLE_S = "0.5"
-"""Pause of the sampler beside the program: a frequency cap lasts for seconds, each look starts one process."""
+"""Pause of the sampler beside the program: a frequency cap lasts for seconds, each sample starts one process."""
 
 PEAK_S = "0.005"
-"""Pause between two looks at the peak, in a pass of its own: the kernel keeps it, only the last rise can be missed.
+"""Pause between two samples of the peak, in a separate pass: the kernel keeps it, so only the last rise can be missed.
 
-Starting `sleep` takes a phone another few ms; nothing is timed in this pass.
+A phone takes another few ms to start `sleep`; nothing is timed in this pass.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A start of the program that came to its end."""
+    """The report of a program that has ended."""
 
     returncode: int
     cpu_ns: int | None = None
     extremes: Extremes = field(default_factory=Extremes)
     peak_bytes: int | None = None
     pid: int | None = None
-    """Process id the program had: the phone's log tells by it who wrote a line."""
+    """Process id of the program: it identifies the program's lines in the phone's log."""
     anchors_ns: tuple[int, ...] = ()
     took_ns: int | None = None
-    """Wall time of the whole program, where it was asked for and the phone's shell has a clock."""
+    """Wall time of the whole program, if it was requested and the phone's shell has a clock."""
 
 
 def format_program(command: Command, *, iterations: int, warmup: int, process: int) -> str:
-    """Write the command line, everything quoted.
+    """Format the command line, with everything quoted.
 
     Raises:
-        CaseError: An argument or variable cannot stand in a command line.
+        CaseError: An argument or variable is not allowed in a command line.
     """
     name = pushed_name(command)
     program = f"$DEVPERF_HERE/{quote(name)}" if name is not None else quote(_sound(command.argv[0]))
     variables = {**variables_of(iterations=iterations, warmup=warmup, process=process), **command.environment}
     for variable in variables:
         if not NO_NAME.fullmatch(variable):
-            raise CaseError(f"{variable!r} is no name of an environment variable", "use letters, digits and _")
+            raise CaseError(f"{variable!r} is not a name of an environment variable", "use letters, digits and _")
     settings = " ".join(quote(_sound(f"{key}={value}")) for key, value in variables.items())
     arguments = " ".join(
         quote(_sound(fill_placeholders(each, iterations=iterations, warmup=warmup))) for each in command.argv[1:]
@@ -73,22 +73,22 @@ def format_program(command: Command, *, iterations: int, warmup: int, process: i
 
 
 STAMP = "${EPOCHREALTIME:-$(date +%s%N)}"
-"""The time, as a shell knows it: Android's mksh and bash by themselves in us, others by a program in ns."""
+"""The time in a shell: Android's mksh and bash know it themselves in µs, others call a program, in ns."""
 
 
 def format_start(
     program: str, *, folder: str, cwd: str | None, policies: Sequence[str], anchors: int, peak: bool, timed: bool
 ) -> str:
-    """Write the script of one start: sampler, program, and what is known of it afterwards, in one round trip.
+    """Format the script of one start: sampler, program, and the report about it, in one round trip.
 
     Args:
         program: Its command line, quoted.
         folder: Working folder of the process start.
-        cwd: Folder of the phone that the program runs in; None: there. A relative one is relative to it.
-        policies: Frequency policies whose caps are sampled beside it.
-        anchors: How often the anchor is timed afterwards.
-        peak: Whether its peak memory is watched.
-        timed: Whether the whole program is timed.
+        cwd: Working directory of the program on the phone; None: `folder`. A relative path is relative to `folder`.
+        policies: Frequency policies whose caps are sampled meanwhile.
+        anchors: How often to time the anchor afterwards.
+        peak: Whether to sample its peak memory.
+        timed: Whether to time the whole program.
     """
     here = f"cd -- {quote(_sound(cwd))} && " if cwd else ""
     lines = [
@@ -116,7 +116,7 @@ def format_start(
 
 
 def _sampler(policies: Sequence[str]) -> str:
-    """Keep the lowest caps and free memory in a file; the shell reads by itself, only `sleep` is a process."""
+    """Keep the lowest caps and the least free memory in a file; only `sleep` is a process."""
     caps = "\n".join(
         f"if {{ read -r v < /sys/devices/system/cpu/cpufreq/{policy}/scaling_max_freq; }} 2>/dev/null; then\n"
         f'  [ -z "${policy}" ] && {policy}=$v; [ "$v" -lt "${policy}" ] && {policy}=$v; fi'
@@ -126,8 +126,8 @@ def _sampler(policies: Sequence[str]) -> str:
         'while read -r k v u; do if [ "$k" = MemAvailable: ]; then\n'
         '  [ -z "$free" ] && free=$v; [ "$v" -lt "$free" ] && free=$v; break; fi; done </proc/meminfo'
     )
-    told = " ".join(f"{name} ${name}" for name in (*policies, "free"))
-    loop = f"while kill -0 $$; do\n{caps}\n{free}\necho {told} >{SAMPLED}; sleep {SAMPLE_S}; done"
+    samples = " ".join(f"{name} ${name}" for name in (*policies, "free"))
+    loop = f"while kill -0 $$; do\n{caps}\n{free}\necho {samples} >{SAMPLED}; sleep {SAMPLE_S}; done"
     return f"( {loop} ) </dev/null >/dev/null 2>&1 &\nsampler=$!"
 
 
@@ -140,7 +140,7 @@ def _peak_watch() -> str:
 
 
 def parse_end(text: str) -> Ended | None:
-    """Read what the script says after the program ended; None where it was cut off."""
+    """Parse the report about a program; None if it was cut off."""
     text = text.replace("\r", "")
     found = re.search(r"^@@rc ([0-9]{1,3})\Z", text.rstrip(), re.MULTILINE)
     if found is None:
@@ -167,7 +167,7 @@ def _parse_extremes(line: str) -> Extremes:
 
 
 def parse_took_ns(began: str, ended: str) -> int | None:
-    """Read the time between two stamps of the phone's shell: seconds with a fraction, or ns.
+    """Calculate the time between two stamps of the phone's shell: seconds with a fraction, or ns.
 
     >>> parse_took_ns("1700000000.250000", "1700000001.000000"), parse_took_ns("1700000000250000000", "1700000000N")
     (750000000, None)
@@ -182,7 +182,7 @@ def parse_took_ns(began: str, ended: str) -> int | None:
 
 
 def parse_times(text: str) -> int | None:
-    r"""Read the CPU time of ended children from the shell's `times`: its second line, in hundredths of a second.
+    r"""Parse the CPU time of ended children from the shell's `times`: its second line, in hundredths of a second.
 
     >>> parse_times("@@times\n0m0.00s 0m0.01s\n0m1.50s 0m0.25s\n")
     1750000000
@@ -192,12 +192,12 @@ def parse_times(text: str) -> int | None:
     if spent is None:
         return None
     user_s, system_s = (60 * float(spent[at]) + float(spent[at + 1]) for at in (1, 3))
-    # Less than the step of a hundredth of a second is not known, rather than nothing.
+    # Less than the step of a hundredth of a second counts as not known, rather than as nothing.
     return round((user_s + system_s) * 1e9) or None
 
 
 def parse_anchors(text: str) -> tuple[int, ...]:
-    """Read the runner's answer; nothing where it is none."""
+    """Parse the runner's answer; empty if it is invalid."""
     for line in text.splitlines():
         if line.startswith("{"):
             try:
@@ -211,9 +211,9 @@ def parse_anchors(text: str) -> tuple[int, ...]:
 
 def _sound(text: str) -> str:
     if "\0" in text:
-        raise CaseError(f"{text!r} holds a zero byte, which no command line can carry", "leave it out")
+        raise CaseError(f"{text!r} contains a zero byte, which no command line can contain", "remove it")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise CaseError(f"{text!r} is no valid text", "give it in UTF-8") from None
+        raise CaseError(f"{text!r} is not valid text", "pass it in UTF-8") from None
     return text

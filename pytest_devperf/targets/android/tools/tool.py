@@ -1,6 +1,6 @@
-"""The native tools that run models of other formats on a phone: which there are, and where they are kept.
+"""The native tools that run models in other formats on a phone, and their files on this machine.
 
-The user gives each once (`devperf setup-android`); it is kept beside the ONNX runner, one for each ABI.
+The user provides each tool once (`devperf setup-android`); it is stored beside the ONNX runner, one per ABI.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_devperf.targets.android.setup_folder import setup_folder, unwritable
 from pytest_devperf.tool.flags import parse_flags
 
 TOOLS: Mapping[str, str] = {".tflite": "benchmark_model", ".pte": "executor_runner"}
-"""Suffix of a model file -> the tool of its project that runs it."""
+"""Suffix of a model file -> the tool of its project."""
 
 PROJECTS: Mapping[str, str] = {"benchmark_model": "LiteRT", "executor_runner": "ExecuTorch"}
 
@@ -27,32 +27,32 @@ SIMULATED = "sim"
 """Folder of tools for the simulated phone, which runs this machine's code."""
 
 ANDROID_LOADER = b"/system/bin/linker"
-"""What an executable for Android names as its loader; one for Linux names `/lib…/ld-linux…`."""
+"""Loader in an executable for Android; one for Linux names `/lib…/ld-linux…`."""
 
 HEAD_BYTES = 4096
-"""Part of an ELF file that surely holds the loader's name: linkers put it right behind the headers."""
+"""Beginning of an ELF file that surely contains the loader's name: linkers put it right behind the headers."""
 
 HASH_DIGITS = 12
-"""Hex digits that tell one build of a tool from another: they print no version."""
+"""Hex digits that distinguish builds of a tool: the tools print no version."""
 
 CANNOT_RUN, SIGNALLED = (126, 127), 128
-"""A shell's exit codes for what it could not start, and the one to which it adds the signal that ended a program."""
+"""A shell's exit codes for a program that could not start, and the number it adds to a fatal signal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as it is at hand."""
+    """A native tool that is set up."""
 
     name: str
     path: Path
     flags: frozenset[str]
-    """Options it takes; empty where its help could not be read."""
+    """Its options; empty if its help could not be read."""
     sdk: str
     """Name and hash: its version, as it prints none."""
 
 
 def option_of(name: str) -> str:
-    """Write a tool's option of `devperf setup-android`.
+    """Return the option of `devperf setup-android` for a tool.
 
     >>> option_of("benchmark_model")
     '--benchmark-model'
@@ -61,15 +61,15 @@ def option_of(name: str) -> str:
 
 
 def find_tool(name: str, abi: str, *, simulated: bool) -> Path:
-    """Find a tool that was stored.
+    """Find a stored tool.
 
     Args:
         name: The tool.
-        abi: The phone's, in Android's name.
+        abi: The phone's ABI, with Android's name.
         simulated: Whether the phone is the simulated one.
 
     Raises:
-        Unsupported: It was not given yet.
+        Unsupported: It is not set up.
     """
     path = setup_folder() / (SIMULATED if simulated else abi) / name
     if path.is_file():
@@ -83,19 +83,19 @@ def find_tool(name: str, abi: str, *, simulated: bool) -> Path:
 
 
 def has_tools(abi: str, *, simulated: bool) -> bool:
-    """Tell whether any tool is stored for a phone."""
+    """Check whether any tool is stored for a phone."""
     folder = setup_folder() / (SIMULATED if simulated else abi)
     return any((folder / name).is_file() for name in TOOLS.values())
 
 
 def store_tool(name: str, file: Path) -> Path:
-    """Keep a tool for the phones it is built for; an executable of this machine's kind serves the simulated phone.
+    """Store a tool for the phones it is built for; an executable for this machine serves the simulated phone.
 
     Returns:
-        Where it is kept.
+        The path of the stored tool.
 
     Raises:
-        UsageError: The file is no executable for a phone.
+        UsageError: The file is not an executable for a phone.
     """
     abi = elf_abi(file, what=f"an executable {name}")
     with file.open("rb") as opened:
@@ -112,14 +112,15 @@ def store_tool(name: str, file: Path) -> Path:
 
 
 def ask_tool(name: str, path: Path, link: Link) -> Tool:
-    """Ask a tool on the phone which options it takes.
+    """Ask a tool on the phone for its options.
 
     Raises:
-        CaseError: It cannot run there.
-        TargetError: The phone went away.
+        CaseError: It cannot run on the phone.
+        TargetError: The phone is gone.
     """
     with work_folder(link, {name: path}) as folder:
-        done = link.script(f"cd {folder.path} && {LIBRARY_PATH} ./{name} --help=true 2>&1", doing=f"asking {name}")
+        command = f"cd {folder.path} && {LIBRARY_PATH} ./{name} --help=true 2>&1"
+        done = link.script(command, doing=f"reading the options of {name}")
     if done.returncode in CANNOT_RUN or done.returncode > SIGNALLED:
         words = (done.error_output or done.output).strip()[-300:]
         raise CaseError(f"{name} cannot run on {link.name} ({words})", "set up one that is built for its ABI")

@@ -13,14 +13,14 @@ from pytest_devperf.sensor.host.memory import MemoryReader
 from pytest_devperf.targets.host.memory import watcher
 
 WATCHER = (sys.executable, "-I", "-S", watcher.__file__)
-"""The program that watches: without the site's packages and whatever else makes an interpreter large."""
+"""The program that watches; without site packages, so that its interpreter stays small."""
 
 ANSWER_S = 10.0
 """Longest wait for the watcher to start or to answer: it takes a second on a loaded machine."""
 
 
 def read_descendants(pid: int) -> Sequence[int]:
-    """List the processes that a process started, and those that these started."""
+    """List the processes that a process started, and the processes that these started."""
     import psutil
 
     try:
@@ -31,16 +31,16 @@ def read_descendants(pid: int) -> Sequence[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """What the system counts for the children of this process that have ended."""
+    """The system's counters for children of this process that have ended."""
 
     used: tuple[float, ...]
     """Counters that grow with every child."""
     largest_bytes: int
-    """Size of the largest, or of this process when it started it, whichever is more."""
+    """Size of the largest child, or of this process when it started it, whichever is larger."""
 
 
 def _read_ended() -> _Ended | None:
-    """Read what is counted for ended children; None on a system that counts nothing."""
+    """Read the counters for ended children; None on a system without them."""
     try:
         import resource
     except ImportError:
@@ -51,22 +51,22 @@ def _read_ended() -> _Ended | None:
 
 
 class ChildrenMemory:
-    """The memory of a process's descendants; those that exist already do not count.
+    """The memory of a process's descendants, without those that exist already.
 
     Args:
-        pid: Id of the process, which itself does not count.
+        pid: Id of the process, which is not counted itself.
     """
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._old = frozenset(read_descendants(pid))
         self.peak_bytes = 0
-        """Highest sum of the peaks of those alive in one look, or the largest one's."""
+        """Highest sum of the peaks of the processes alive at one reading, or the largest one's peak."""
         self.unseen = False
-        """Whether one ended that was not looked at, or not just before its end."""
+        """Whether a process ended that was not read, or not just before its end."""
 
     def size_bytes(self) -> int:
-        """Read the resident memory of those alive now."""
+        """Read the resident memory of the processes alive now."""
         alive = [MemoryReader(pid) for pid in read_descendants(self._pid) if pid not in self._old]
         size = sum(reader.look() or 0 for reader in alive)
         self.peak_bytes = max(self.peak_bytes, sum(reader.peak_bytes() or 0 for reader in alive))
@@ -74,7 +74,7 @@ class ChildrenMemory:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Watch them from outside while a workload runs."""
+        """Watch the processes from outside while a workload runs."""
         before = _read_ended()
         watcher = self._start()
         try:
@@ -85,7 +85,7 @@ class ChildrenMemory:
             self.size_bytes()
         if before is None or after is None or before.used == after.used:
             return
-        # The system keeps one size for all children that ever ended, and it begins at the size of this process.
+        # The system keeps one size for all children that have ended, and it starts at the size of this process.
         if after.largest_bytes > max(before.largest_bytes, MemoryReader(self._pid).peak_bytes() or 0):
             self.peak_bytes = max(self.peak_bytes, after.largest_bytes)
         elif not seen_to_their_end:
@@ -102,7 +102,7 @@ class ChildrenMemory:
         return watcher
 
     def _end(self, watcher: subprocess.Popen[str] | None) -> bool:
-        """End the watcher and keep the peak it saw; False if it saw no child, or not every one to its end."""
+        """End the watcher and keep the peak it saw; False if it saw no child, or missed the end of one."""
         if watcher is None:
             return False
         try:

@@ -12,14 +12,14 @@ from pytest_devperf.targets.protocol import Memory
 
 
 class Footprint:
-    """Sizes from before a workload is loaded until after it is unloaded.
+    """Memory from before a workload is loaded until after it is unloaded.
 
-    Make it just before the workload is loaded: that is the baseline. Make it only in a start that measures memory,
-    since a collection of garbage takes long in a process with many objects.
+    Create it just before the workload is loaded: that is the baseline. Create it only in a process start that
+    measures memory, since garbage collection takes long in a process with many objects.
     """
 
     def __init__(self) -> None:
-        gc.collect()  # what earlier tests left behind must not be freed, and so counted, in the middle
+        gc.collect()  # otherwise garbage of earlier tests would be freed, and counted, during the measurement
         self._gauge = PeakMemory()
         self.children = ChildrenMemory(os.getpid())
         self._gauge.reset()
@@ -28,12 +28,12 @@ class Footprint:
         self._peak = 0
 
     def note_loaded(self) -> None:
-        """Read size and peak with the workload loaded; a thread that samples the peak ends here."""
+        """Read size and peak with the workload loaded; stop the thread that samples the peak, if there is one."""
         self._peak = self._gauge.peak_bytes()
         self._loaded = self._size()
 
     def take(self, run: Callable[[], object], dispose: Callable[[], object]) -> Memory:
-        """Run, read the peak, unload the workload, and read again."""
+        """Run, read the peak, unload the workload, and read the size again."""
         self.resume()
         run()
         return self.end(dispose)
@@ -44,7 +44,7 @@ class Footprint:
             self._gauge.reset()
 
     def end(self, dispose: Callable[[], object]) -> Memory:
-        """Read the peak, unload the workload, and read again."""
+        """Read the peak, unload the workload, and read the size again."""
         self._peak = max(self._peak, self._gauge.peak_bytes())
         dispose()
         gc.collect()
@@ -56,15 +56,15 @@ class Footprint:
         self._before = self._size()
 
     def end_growth(self) -> Memory:
-        """Read what the repetitions left behind: the sizes of a call whose first result is kept.
+        """Read the memory that the repetitions left behind, for a call whose first result is kept.
 
-        The peak is the first call's: later calls make a second result beside the one that is kept.
+        The peak is that of the first call: later calls create a second result beside the one that is kept.
         """
         gc.collect()
         return self._memory(self._baseline + self._size() - self._before)
 
     def close(self) -> None:
-        """End the sampling."""
+        """Stop sampling."""
         self._gauge.close()
 
     def _memory(self, disposed: int) -> Memory:

@@ -1,4 +1,4 @@
-"""The peak memory of a program and of everything that it starts."""
+"""The peak memory of a program and of everything it starts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pytest_devperf.targets.process import Invocation
 class PeakOfProgram:
     """The peak of one start of a program.
 
-    On POSIX systems a small program of our own starts it and reads the peak that the kernel kept for it. On other
-    systems this process reads its size while it runs.
+    On POSIX systems, a small program of this package starts it and reads the peak that the kernel kept for it. On
+    other systems, this process reads its size while it runs.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -32,18 +32,18 @@ class PeakOfProgram:
         """Reads the program's size while it runs; None if the small program does that."""
 
     def around(self, invocation: Invocation) -> Invocation:
-        """Wrap an invocation so that the program that watches starts it."""
+        """Wrap an invocation so that the watching program starts it."""
         if not (hasattr(os, "posix_spawn") and sys.executable):
             return invocation
         self.watch = None
         job = self._folder / "job"
-        # Its own environment, not the program's: that may name libraries which no Python should load.
+        # The watcher's environment, not the program's, which may name libraries that Python should not load.
         environment = {**os.environ, **invocation.environment}
         job.write_bytes(marshal.dumps((list(invocation.argv), environment, str(self._report))))
         return Invocation(argv=(*WATCHER, "run", str(job)), environment={})
 
     def _look(self, pid: int) -> None:
-        """Read the sizes of a program and of what it started."""
+        """Read the sizes of a program and of the processes it started."""
         peaks = []
         for each in (pid, *read_descendants(pid)):
             reader = self._readers.setdefault(each, MemoryReader(each))

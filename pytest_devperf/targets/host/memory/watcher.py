@@ -1,11 +1,11 @@
-"""Watches the memory of processes from outside: a small program of its own, run by path and without this package.
+"""Watch memory from outside: a small separate program, run by path and without this package.
 
-The `ru_maxrss` of a child starts at the size of the process that started it. This program has some 9 MiB, however
-much the tests hold; and a thread in the tests' own process would disturb workloads that fork.
+The `ru_maxrss` of a child starts at the size of the process that started it. This program has about 9 MiB, however
+large the test process is; and a thread in the test process would disturb workloads that fork.
 
-    watcher.py run JOB            starts a program, watches its tree, ends as it ended; JOB is a file that holds,
-                                  marshalled, its arguments, its environment, and the path of a file for its peak
-    watcher.py tree PID [OLD …]   watches a process's descendants, the OLD ones left out, until a line comes in
+    watcher.py run JOB            starts a program, watches its process tree, exits as it did; JOB is a file that
+                                  contains, marshalled, its arguments, its environment, and the path for its peak
+    watcher.py tree PID [OLD …]   watches a process's descendants, except the OLD ones, until it reads a line from
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import sys
 import time
 
 PAUSE_S = 0.0005
-"""Between two looks: the kernel keeps each process's peak, so only its last rise can be missed."""
+"""Pause between readings: the kernel keeps each process's peak, so only its last rise can be missed."""
 
 RESTLESS_S = 0.01
-"""How long it looks without a pause: a program may be gone within a millisecond."""
+"""Time without a pause at the beginning: a program may end within a millisecond."""
 
 LATE_S = 0.005
-"""Between the last look at a process and its end: in so long it may have taken 10 MiB more, at 2 GiB/s."""
+"""Between the last reading of a process and its end: in this time it may have allocated 10 MiB more, at 2 GiB/s."""
 
 LEAST_KIB = 1024
-"""Less is no program's peak, but one that was gone before it could be looked at: it counts as this program's size."""
+"""Less is not a program's peak: the program ended before it could be read, and counts with this program's size."""
 
 
 class Tree:
@@ -38,12 +38,12 @@ class Tree:
         self._alive_at_s: dict[int, float] = {}
         self.seen: set[int] = set()
         self.peak_kib = 0
-        """Highest sum of the peaks of those alive in one look."""
+        """Highest sum of the peaks of the processes alive at one reading."""
         self.late = False
-        """Whether one went on for a while after the last look at it."""
+        """Whether a process went on for a while after it was last read."""
 
     def look(self) -> bool:
-        """Look at every one; False once the process itself is gone."""
+        """Read every process; False once the process itself has ended."""
         if not os.path.exists(f"/proc/{self._pid}"):
             return False
         at_s = time.monotonic()
@@ -66,7 +66,7 @@ class Tree:
 
 
 def _descendants(pid: int) -> dict[int, int]:
-    """Find the processes that a process started, and those that these started: id -> id of the one that started it."""
+    """Find the descendants of a process: id -> id of the process that started it."""
     found: dict[int, int] = {}
     waiting = [pid]
     while waiting:
@@ -78,7 +78,7 @@ def _descendants(pid: int) -> dict[int, int]:
 
 
 def _children(pid: int) -> list[int]:
-    """List the children of all threads of a process; Linux keeps a list for each."""
+    """List the children of all threads of a process; Linux keeps one list per thread."""
     children: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -90,7 +90,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _read_peak_kib(pid: int | str) -> int:
-    """Read VmHWM; 0 for a process that is gone."""
+    """Read VmHWM; 0 if the process has ended."""
     try:
         with open(f"/proc/{pid}/status", errors="replace") as file:
             for line in file:
@@ -102,10 +102,10 @@ def _read_peak_kib(pid: int | str) -> int:
 
 
 def run(path: str) -> None:
-    """Start a program, watch it until it ends, write its peak down, and end as it did."""
+    """Start a program, watch it until it ends, write its peak, and exit as it did."""
     with open(path, "rb") as file:
         argv, environment, report = marshal.load(file)
-    # Python ignores these; a program expects the system's defaults.
+    # Python ignores these signals; a program expects the system's defaults.
     defaults = [getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name)]
     pid = os.posix_spawn(argv[0], argv, environment, setsigdef=defaults)
     tree = Tree(os.getpid(), set())
@@ -116,7 +116,7 @@ def run(path: str) -> None:
         if not ended and time.monotonic() > restless_until_s:
             time.sleep(PAUSE_S)
     largest_kib = used.ru_maxrss // (1024 if sys.platform == "darwin" else 1)
-    # A child begins at this program's own size: only more than that is the child's.
+    # A child starts at this program's size: only more than that is the child's own memory.
     own_kib = _read_peak_kib("self")
     peak_kib = max(tree.peak_kib, largest_kib if largest_kib > own_kib else 0)
     with open(report, "w", encoding="ascii") as file:
@@ -125,18 +125,18 @@ def run(path: str) -> None:
 
 
 def _end_alike(code: int) -> None:
-    """End with a program's exit code, or by the signal that ended it."""
+    """Exit with a program's exit code, or by the signal that ended it."""
     if code < 0:
-        if -code != signal.SIGKILL:  # which has no handler to put back
+        if -code != signal.SIGKILL:  # which has no handler to reset
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 128 - code)
 
 
 def watch(pid: int, left_out: set[int]) -> None:
-    """Watch a process's descendants until a line comes in, or it is gone.
+    """Watch a process's descendants until a line can be read from standard input, or the process has ended.
 
-    Print their peak in KiB, how many were seen, and 1 if one of them was not looked at just before its end.
+    Print their peak in KiB, their number, and 1 if one of them was not read just before its end.
     """
     import select
 

@@ -1,4 +1,4 @@
-"""ExecuTorch programs through the C++ libraries of its wheel; torch is not needed."""
+"""ExecuTorch programs, run by the C++ libraries of its wheel; torch is not needed."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 TYPE_NUMBERS = {name: number for number, name in ELEMENT_TYPES.items()}
 
 MOST_DIMENSIONS = 16
-"""Room for an output's sizes, as in the shim; the runtime itself takes no more."""
+"""Room for the sizes of an output, as in the shim; the runtime itself accepts no more."""
 
 
 def survey(model: Model) -> Survey:
-    """Read methods and inputs from the file; nothing is loaded for this.
+    """Read methods and inputs from the file, without loading it.
 
     Raises:
         Unsupported: ExecuTorch's libraries are not installed.
-        CaseError: The file is no ExecuTorch program, or an option or input is wrong.
+        CaseError: The file is not an ExecuTorch program, or an option or input is wrong.
     """
     methods = _prepared(model)
     return survey_of(
@@ -44,10 +44,10 @@ def survey(model: Model) -> Survey:
 
 
 def prepare(model: Model) -> PreparedModel:
-    """Check the program, make its inputs, compile what calls the runtime, and return how it is loaded and bound.
+    """Check the program, make its inputs, compile the shim, and return functions that load and bind the program.
 
     Raises:
-        Unsupported: Libraries or compiler are missing, or the program has no inputs that can be made.
+        Unsupported: Libraries or compiler are missing, or inputs for the program cannot be made.
         CaseError: As for `survey`.
     """
     method, inputs = _prepared(model).select(model)
@@ -67,7 +67,7 @@ def prepare(model: Model) -> PreparedModel:
 class _Program:
     """A loaded method of a program.
 
-    An execution passes the inputs first: the runtime may reuse their memory, so every application has to
+    Each execution passes the inputs first: the runtime may reuse their memory, so every application has to
     pass them each time.
     """
 
@@ -94,7 +94,7 @@ class _Program:
         self._kept = tuple(arrays)
 
     def execute(self) -> None:
-        """Execute it once.
+        """Execute the method once.
 
         Raises:
             CaseError: The runtime refused.
@@ -104,7 +104,7 @@ class _Program:
             raise CaseError(f"{self._name}: {self._method.name} failed ({self._library.devperf_words(error).decode()})")
 
     def outputs(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """Copy the latest outputs out, by name; those that are no tensors are left out."""
+        """Copy the latest outputs, by name; leave out those that are not tensors."""
         arrays = {spec.name: self._output(index) for index, spec in enumerate(self._method.outputs)}
         return {name: array for name, array in arrays.items() if array is not None}
 
@@ -138,7 +138,7 @@ def _prepared(model: Model) -> ModelMethods:
     if model.providers:
         raise CaseError(f"{name}: ExecuTorch takes no providers", "its backends are chosen when it is exported")
     if model.session_options:
-        raise CaseError(f"{name}: ExecuTorch takes no session options", "leave session_options= out")
+        raise CaseError(f"{name}: ExecuTorch takes no session options", "omit session_options=")
     methods = prepare_methods(read_executorch(model.path), model)
     methods.find(model)
     return methods

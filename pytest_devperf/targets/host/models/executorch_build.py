@@ -1,6 +1,6 @@
-"""ExecuTorch's own C++ libraries, made callable: one small file is compiled against them once.
+"""Compile one small file against ExecuTorch's C++ libraries, so that they can be called.
 
-The `executorch` wheel holds headers and shared libraries of the runtime, its kernels and XNNPACK. Its Python
+The `executorch` wheel contains headers and shared libraries of the runtime, its kernels and XNNPACK. Its Python
 bindings need torch; these libraries do not.
 """
 
@@ -22,7 +22,7 @@ from pytest_devperf.targets.host.cache import cache_folder
 SOURCE = Path(__file__).with_name("executorch_shim.cpp")
 
 FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-w", "-DC10_USING_CUSTOM_GENERATED_MACROS", "-DET_USE_THREADPOOL")
-"""Standard and definitions are those that the wheel's CMake package asks of whoever uses it."""
+"""Standard and definitions as in the CMake package of the wheel."""
 
 LIBRARIES = (
     "executorch",
@@ -32,14 +32,14 @@ LIBRARIES = (
     "executorch_backend_coreml",
     "executorch_threadpool",
 )
-"""Parts of the runtime that register themselves when they are loaded; a wheel has those of its platform."""
+"""Parts of the runtime that register themselves when they are loaded; a wheel contains those of its platform."""
 
 INSTALL = "pip install --no-deps executorch (1.5 or newer; torch is not needed)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wheel:
-    """What the installed wheel holds."""
+    """The content of the installed wheel."""
 
     folder: Path
     version: str
@@ -47,10 +47,10 @@ class Wheel:
 
 
 def find_wheel() -> Wheel:
-    """Find ExecuTorch's libraries, without importing the package.
+    """Find ExecuTorch's libraries without importing the package.
 
     Raises:
-        Unsupported: They are not there.
+        Unsupported: They are not installed.
     """
     spec = find_spec("executorch")
     for place in (spec.submodule_search_locations or ()) if spec is not None else ():
@@ -60,11 +60,11 @@ def find_wheel() -> Wheel:
             return Wheel(folder=folder, version=_version(), libraries=there)
     if spec is None:
         raise Unsupported("a .pte program on the host needs ExecuTorch's libraries", INSTALL)
-    raise Unsupported("the executorch that is installed holds no C++ runtime for this machine", INSTALL)
+    raise Unsupported("the installed executorch contains no C++ runtime for this machine", INSTALL)
 
 
 def build() -> Path:
-    """Compile the shim against the wheel, once for each version of either; gives the library.
+    """Compile the shim against the wheel, once for each version of either, and return the library.
 
     Raises:
         Unsupported: There is no wheel or no compiler, or the compiler failed.
@@ -92,7 +92,7 @@ def _compile(wheel: Wheel, library: Path) -> None:
         str(SOURCE),
         f"-L{wheel.folder / 'lib'}",
         f"-Wl,-rpath,{wheel.folder / 'lib'}",
-        # Kernels and backends are never called by name: without this a linker drops them.
+        # Kernels and backends are never called by name: without this option, the linker drops them.
         *(() if sys.platform == "darwin" else ("-Wl,--no-as-needed",)),
         *(f"-l{name}" for name in wheel.libraries),
         "-o",
@@ -102,7 +102,7 @@ def _compile(wheel: Wheel, library: Path) -> None:
     if done.returncode != 0:
         made.unlink(missing_ok=True)
         last = (done.stderr.strip().splitlines() or ["no message"])[-1][:300]
-        raise Unsupported(f"executorch {wheel.version} cannot be compiled against here ({last})", INSTALL)
+        raise Unsupported(f"executorch {wheel.version} cannot be compiled here ({last})", INSTALL)
     made.replace(library)
 
 

@@ -1,4 +1,4 @@
-// The few calls that a program of ExecuTorch is run by, as plain C: they are made from Python without its own bindings,
+// The few calls that run an ExecuTorch program, in plain C, so that Python can call them without ExecuTorch's bindings,
 // which need torch.
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Program {
 
 extern "C" {
 
-// Loads a method of a file; null and an error number where that fails.
+// Loads a method of a file; null and an error number if that fails.
 void* devperf_load(const char* path, const char* method, int32_t* error) {
   executorch::runtime::runtime_init();
   auto program = std::make_unique<Program>(path, method);
@@ -51,7 +51,7 @@ void devperf_add_input(void* handle, int32_t type, int32_t rank, const int32_t* 
   program->inputs.emplace_back(program->tensors.back());
 }
 
-// Hands the inputs over and executes; 0, or an error number.
+// Passes the inputs and executes; 0, or an error number.
 int32_t devperf_execute(void* handle) {
   auto* program = static_cast<Program*>(handle);
   auto result = program->module.execute(program->method, program->inputs);
@@ -62,7 +62,7 @@ int32_t devperf_execute(void* handle) {
   return 0;
 }
 
-// Describes an output of the latest execution: 1 where it is a tensor. Sizes have room for 16 dimensions.
+// Describes an output of the latest execution: 1 if it is a tensor. Sizes have room for 16 dimensions.
 int32_t devperf_output(void* handle, int32_t index, int32_t* type, int32_t* rank, int32_t* sizes, const void** data) {
   auto* program = static_cast<Program*>(handle);
   if (index < 0 || static_cast<size_t>(index) >= program->outputs.size() || !program->outputs[index].isTensor()) {
@@ -83,7 +83,7 @@ int32_t devperf_output(void* handle, int32_t index, int32_t* type, int32_t* rank
 
 void devperf_drop(void* handle) { delete static_cast<Program*>(handle); }
 
-// Words for an error number.
+// Returns the text of an error number.
 const char* devperf_words(int32_t error) { return executorch::runtime::to_string(static_cast<Error>(error)); }
 
 }  // extern "C"

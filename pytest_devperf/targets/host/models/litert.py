@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 CPU = "XNNPACK"
-"""What the interpreter runs on if no delegate is named: its CPU kernels, XNNPACK's first."""
+"""Backend of the interpreter if no delegate is named: its CPU kernels, XNNPACK's first."""
 
 OPTIONS = ("num_threads",)
 """Options of the interpreter that `session_options` may name."""
@@ -30,11 +30,11 @@ INSTALL = "pip install 'pytest-devperf[litert]'"
 
 
 def survey(model: Model) -> Survey:
-    """Read methods and inputs from the file; the runtime loads nothing for this.
+    """Read methods and inputs from the file; the runtime loads nothing.
 
     Raises:
         Unsupported: ai-edge-litert is not installed.
-        CaseError: The file is no LiteRT model, or an option, dimension or input is wrong.
+        CaseError: The file is not a LiteRT model, or an option, dimension or input is wrong.
     """
     _runtime()
     methods = _prepared(model)
@@ -46,10 +46,10 @@ def survey(model: Model) -> Survey:
 
 
 def prepare(model: Model) -> PreparedModel:
-    """Check the model, make its inputs, and return how it is loaded and bound.
+    """Check the model, make its inputs, and return functions that load and bind it.
 
     Raises:
-        Unsupported: ai-edge-litert is not installed, or the model has no inputs that can be made.
+        Unsupported: ai-edge-litert is not installed, or inputs for the model cannot be made.
         CaseError: As for `survey`.
     """
     _runtime()
@@ -68,23 +68,23 @@ def prepare(model: Model) -> PreparedModel:
 
 
 class _Subgraph:
-    """One subgraph of a loaded model; inputs and outputs stay in place, so that an execution is its work alone."""
+    """One subgraph of a loaded model; inputs and outputs stay in place, so that an execution contains only its work."""
 
     def __init__(self, interpreter: Any, method: Method) -> None:  # noqa: ANN401 - an Interpreter, which ships no types
         self._interpreter = interpreter
         self._method = method
-        # The public interface reaches the main subgraph alone; a signature runner resizes, copies and allocates
-        # in every call. What it calls underneath takes the subgraph as its last argument.
+        # The public interface only reaches the main subgraph; a signature runner resizes, copies and allocates in every
+        # call. The function that it calls takes the subgraph as its last argument.
         self._inner = interpreter if method.place == 0 else interpreter._interpreter  # noqa: SLF001 - see above
         self._last = () if method.place == 0 else (method.place,)
         self.invoke: Callable[[], object] = interpreter.invoke
-        """Executes it once."""
+        """Executes the subgraph once."""
         if method.place != 0:
             inner, place = self._inner, method.place
             self.invoke = lambda: inner.Invoke(place)
 
     def allocate(self, inputs: ModelInputs) -> None:
-        """Give every input its size, and all tensors their memory."""
+        """Set the size of every input, and allocate all tensors."""
         import numpy as np
 
         for spec, place in self._specs():
@@ -98,12 +98,12 @@ class _Subgraph:
         self._call("allocate_tensors", "AllocateTensors")
 
     def set_inputs(self, inputs: ModelInputs) -> None:
-        """Copy the inputs in."""
+        """Copy the inputs to their tensors."""
         for spec, place in self._specs():
             self._call("set_tensor", "SetTensor", place, inputs.arrays[spec.name])
 
     def outputs(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """Copy the latest outputs out, by name."""
+        """Copy the latest outputs, by name."""
         specs = zip(self._method.outputs, self._method.output_places, strict=True)
         return {spec.name: self._call("get_tensor", "GetTensor", place) for spec, place in specs}
 
@@ -142,7 +142,7 @@ def _interpreter(model: Model) -> Any:  # noqa: ANN401 - an Interpreter
 def _prepared(model: Model) -> ModelMethods:
     name = Path(model.path).name
     if model.providers:
-        raise CaseError(f"{name}: LiteRT takes no providers", "leave providers= out")
+        raise CaseError(f"{name}: LiteRT takes no providers", "omit providers=")
     for option in model.session_options:
         if option not in OPTIONS:
             raise CaseError(f"LiteRT's interpreter has no option {option!r}", f"there are {', '.join(OPTIONS)}")

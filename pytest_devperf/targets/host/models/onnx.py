@@ -1,4 +1,4 @@
-"""ONNX models through onnxruntime."""
+"""ONNX models, run by onnxruntime."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     import numpy as np
 
 CPU = "CPUExecutionProvider"
-"""The provider that is always there and takes the nodes that no other takes."""
+"""The provider that always exists and takes the nodes that no other provider takes."""
 
 REMOTE = "AzureExecutionProvider"
-"""Part of every wheel; takes no nodes but those that call a server."""
+"""Part of every wheel; only takes nodes that call a server."""
 
 QUIET = 4
-"""ORT's severity "fatal": its warnings would drown a test's output, and its errors are raised as well as printed."""
+"""ORT's severity "fatal": its warnings would flood a test's output, and its errors are both printed and raised."""
 
 RECORD_PLACEMENT = "session.record_ep_graph_assignment_info"
-"""Session config entry that makes a session remember which provider took which node.
+"""Session config entry that makes a session record which provider took which node.
 
 Source: onnxruntime_session_options_config_keys.h of onnxruntime.
 """
@@ -50,7 +50,7 @@ def runtime() -> Any:  # noqa: ANN401 - the module itself, which ships no types
 
 
 def survey(model: Model) -> Survey:
-    """Read the model's schema and check everything that was given, without loading the model."""
+    """Read the model's schema and check all arguments, without loading the model."""
     ort = runtime()
     schema, methods = _prepared(model, ort)
     return survey_of(
@@ -61,10 +61,10 @@ def survey(model: Model) -> Survey:
 
 
 def prepare(model: Model) -> PreparedModel:
-    """Check the model, make its inputs, and return how it is loaded and bound.
+    """Check the model, make its inputs, and return functions that load and bind it.
 
     Raises:
-        Unsupported: onnxruntime is not installed, or no inputs can be made.
+        Unsupported: onnxruntime is not installed, or inputs cannot be made.
         CaseError: An option, provider, dimension or input is wrong, or a dimension is open.
     """
     ort = runtime()
@@ -132,7 +132,7 @@ def _placement_open(model: Model, ort: Any) -> bool:  # noqa: ANN401 - the runti
 def _placement(session: Any, model: Model) -> str:  # noqa: ANN401 - an InferenceSession
     """Name the providers that really took nodes, in order of preference.
 
-    For a runtime that does not report it (before 1.24), this is the session's own list.
+    For a runtime that does not report it (before 1.24), return the session's list of providers.
     """
     listed: list[str] = session.get_providers()
     taken: set[str] = set()
@@ -154,7 +154,7 @@ def _ort_value(ort: Any, array: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401 - 
 
 
 def _fixed_outputs(schema: Schema, dims: Mapping[str, int]) -> dict[str, tuple[tuple[int, ...], str] | None]:
-    """Name the outputs, each with the shape and type that the model fixes, so that they can be allocated once."""
+    """Map each output to the shape and type that the model fixes, so that it can be allocated once."""
 
     def fixed(spec: TensorSpec) -> tuple[tuple[int, ...], str] | None:
         shape = pinned_shape(spec, dims) if spec.dtype in ITEM_BYTES else None
@@ -170,10 +170,10 @@ def _bind(
     outputs: Mapping[str, tuple[tuple[int, ...], str] | None],
     env: Mapping[str, str | None],
 ) -> LoadedModel | None:
-    """Bind inputs and outputs, so that an execution is the runtime's work alone.
+    """Bind inputs and outputs, so that an execution contains only the runtime's work.
 
-    The runtime itself allocates outputs without a fixed shape. None if it refuses to run like this: it requires bound
-    outputs to have their declared shapes, and exporters declare wrong ones.
+    The runtime itself allocates outputs without a fixed shape. Return None if it refuses: it requires bound outputs
+    to have their declared shapes, and exporters declare wrong ones.
     """
     import numpy as np
 
@@ -188,9 +188,9 @@ def _bind(
                 name, ort.OrtValue.ortvalue_from_shape_and_type(fixed[0], np.dtype(fixed[1]), "cpu")
             )
     try:
-        for _ in range(2):  # the second meets the outputs of the first
+        for _ in range(2):  # the second execution finds the outputs of the first
             session.run_with_iobinding(binding)
-    except Exception:  # noqa: BLE001 - its exceptions share no class; a real fault is raised again without binding
+    except Exception:  # noqa: BLE001 - its exceptions share no class; a real fault occurs again without binding
         return None
 
     def latest() -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _copied(output: Any) -> Any:  # noqa: ANN401 - an array, a list of arrays of
 
 
 def _stamp(path: str, external: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    """Distinguish two states of a model's files without reading them."""
+    """Describe the state of a model's files without reading them: sizes and times."""
     parts = [Path(path), *(Path(path).parent / name for name in external)]
     return tuple((part.stat().st_mtime_ns, part.stat().st_size) for part in parts if part.exists())
 

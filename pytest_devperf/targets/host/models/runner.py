@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ModelRunner:
-    """A model that was loaded and executed once."""
+    """A model that has been loaded and executed once."""
 
     loops = True
     """An execution has no setup: it can be repeated within one iteration."""
@@ -39,7 +39,7 @@ class ModelRunner:
 
     @property
     def env(self) -> Mapping[str, str | None]:
-        """`ep` and `sdk` it really runs with; empty while it is not loaded."""
+        """`ep` and `sdk` that the model really runs with; empty while it is not loaded."""
         return self._up.env if self._up is not None else {}
 
     def __enter__(self) -> Self:
@@ -73,7 +73,7 @@ class ModelRunner:
         call_once(call)
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
-        """Run and time: (iterations,) ns each, of the runtime alone; inputs and outputs stay bound."""
+        """Run and time: (iterations,) ns each, of the runtime only; inputs and outputs stay bound."""
         samples, fill = self._loop.prepare(iterations, inner_loops)
         with self._loop.timing():
             fill()
@@ -84,19 +84,19 @@ class ModelRunner:
         return time_anchor(self._clock.now_ns)
 
     def memory(self, iterations: int) -> Memory | None:
-        """Measure sizes; the model is unloaded for `disposed`, so nothing runs afterwards."""
+        """Measure memory; the model is unloaded for `disposed`, so nothing can run afterwards."""
         if self._footprint is None:
             return None
         return self._footprint.take(lambda: self.run(iterations, 1), self._dispose)
 
     def round_context(self) -> RoundContext:
-        """Return what is known of the latest run."""
+        """Return the context of the latest run."""
         return self._loop.round_context
 
     def result(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return copies of the latest outputs by name."""
+        """Return copies of the latest outputs, by name."""
         if self._up is None:
-            raise CaseError(f"{self._name} has been taken down", "ask for its outputs before its memory")
+            raise CaseError(f"{self._name} has been unloaded", "read its outputs before its memory is measured")
         return dict(self._up.outputs())
 
     def _dispose(self) -> None:
@@ -104,4 +104,4 @@ class ModelRunner:
         self._up = None
 
     def _gone(self) -> None:
-        raise CaseError(f"{self._name} has been taken down", "its memory pass is the last thing of a process start")
+        raise CaseError(f"{self._name} has been unloaded", "its memory is measured at the end of a process start")

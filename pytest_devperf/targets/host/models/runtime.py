@@ -20,36 +20,36 @@ RUNTIMES: Mapping[str, str] = {
     ".tflite": "pytest_devperf.targets.host.models.litert",
     ".pte": "pytest_devperf.targets.host.models.executorch",
 }
-"""Suffix of a model file -> module that offers `survey(model)` and `prepare(model)` (see `Runtime`)."""
+"""Suffix of a model file -> module that provides `survey(model)` and `prepare(model)` (see `Runtime`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModel:
-    """A model that is loaded: its execution as a function, and its outputs."""
+    """A loaded model: a function that executes it, and its outputs."""
 
     function: Callable[..., Any]
-    """What is timed."""
+    """The timed function."""
     args: tuple[Any, ...]
     outputs: Callable[[], Mapping[str, np.ndarray[Any, Any]]]
-    """Copies of the latest outputs by name."""
+    """Copies the latest outputs, by name."""
     env: Mapping[str, str | None] = field(default_factory=dict)
-    """`ep` and `sdk` it really runs with."""
+    """`ep` and `sdk` that the model really runs with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedModel:
-    """A model with its inputs, checked and not loaded yet."""
+    """A model with its inputs, checked and not yet loaded."""
 
     load: Callable[[], Any]
-    """Loads the model: `load` times this."""
+    """Loads the model: its time is the metric `load`."""
     bind: Callable[[Any], LoadedModel]
-    """Binds inputs and outputs to what `load` returned."""
+    """Binds inputs and outputs to the result of `load`."""
     remedy: str = ""
-    """What to do if the runtime refuses the inputs."""
+    """The next step if the runtime refuses the inputs."""
 
 
 class Runtime(Protocol):
-    """What a module named in `RUNTIMES` offers."""
+    """The interface of a module in `RUNTIMES`."""
 
     def survey(self, model: Model) -> Survey:
         """Read the model's own schema."""
@@ -71,5 +71,5 @@ def runtime_of(model: Model) -> Runtime:
         raise CaseError(f"no model file {model.path}", "the path is relative to the test file")
     module = RUNTIMES.get(path.suffix.lower())
     if module is None:
-        raise CaseError(f"{path.name} is no model file known here", f"known suffixes: {', '.join(RUNTIMES)}")
+        raise CaseError(f"{path.name} is not a known kind of model file", f"known suffixes: {', '.join(RUNTIMES)}")
     return cast("Runtime", importlib.import_module(module))

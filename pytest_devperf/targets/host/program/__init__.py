@@ -1,1 +1,1 @@
-"""Programs of this machine, started and measured."""
+"""Programs on this machine, started and measured."""

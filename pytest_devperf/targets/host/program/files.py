@@ -1,4 +1,4 @@
-"""The files of a program of this machine: copied into a private folder."""
+"""The files of a program on this machine, copied into a private folder."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from pytest_devperf.targets.program import pushed_files, pushed_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramFiles:
-    """Where a program runs and which file it is."""
+    """The program file, and the folders it uses."""
 
     program: str
     """Absolute path."""
     cwd: str
     name: str
-    """What a user calls it."""
+    """Name for users."""
     scratch: str
-    """Absolute path of a folder for its results."""
+    """Absolute path of a folder for the program's results."""
 
 
 def lay_out(command: Command, folder: Path, scratch: Path) -> ProgramFiles:
     """Copy pushed files into a private folder and find the program.
 
-    Copies, not links to the originals: a program may write to the files it is given.
+    Copy, because a program may write to its files.
 
     Raises:
         CaseError: A file or the program is missing.
     """
     if not command.argv:
-        raise CaseError("devperf.command was given no program", "pass a list: program, then arguments")
+        raise CaseError("devperf.command needs a program", "pass a list: program, then arguments")
     copies: dict[Path, Path] = {}
     for name, source in pushed_files(command).items():
         where = folder / name
@@ -44,7 +44,7 @@ def lay_out(command: Command, folder: Path, scratch: Path) -> ProgramFiles:
         else:
             copies[source] = where
             shutil.copy2(source, where)
-    # Without a test the command is the caller's own: beside its files, else where the caller is.
+    # Without a test, the caller wrote the command: run it beside its files, or else in the caller's folder.
     here = Path(command.folder) if command.folder is not None else folder if command.push else Path.cwd()
     cwd = here / (command.cwd or "")
     if not cwd.is_dir():
@@ -66,7 +66,7 @@ def _program(command: Command, folder: Path, cwd: Path) -> Path:
         return Path(found)
     program = cwd / named
     if not program.is_file():
-        raise CaseError(f"no program {named} in {cwd}", "push it, or pass its whole path")
+        raise CaseError(f"no program {named} in {cwd}", "push it, or pass its full path")
     if not os.access(program, os.X_OK):
-        raise CaseError(f"{program} may not be executed", f"chmod +x {program}")
+        raise CaseError(f"{program} is not executable", f"chmod +x {program}")
     return program.absolute()

@@ -1,4 +1,4 @@
-"""A program of this machine that measures itself."""
+"""A program on this machine that measures itself, or is timed as a whole."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CommandRunner:
 
     loops = False
     load_ns: int | None = None
-    """Cost of loading its workload, as the program printed it in its latest run."""
+    """Load time that the program printed in its latest run."""
 
     def __init__(self, command: Command, process: int, files: ProgramFiles, *, clock: Clock) -> None:
         self._command = command
@@ -41,20 +41,20 @@ class CommandRunner:
             reader_of(command.read)  # an unknown name is reported before anything runs
 
     def warm_up(self, iterations: int) -> None:
-        """Set how many unrecorded iterations each run does first.
+        """Set the number of unrecorded iterations that each run makes first.
 
-        A program that is timed as a whole keeps nothing from one start to the next: one unrecorded start brings its
-        files into memory.
+        A program that is timed as a whole keeps nothing between two starts: one unrecorded start loads its files
+        into memory.
         """
         if self._command.is_timed and iterations:
             self._start(1)
         self._warmup = iterations
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:  # noqa: ARG002 - the program repeats as it likes
-        """Start the program once and read the ns of each iteration from what it printed, or time it as a whole.
+        """Start the program once, and read the ns of each iteration from its output, or time it as a whole.
 
         Raises:
-            CaseError: It failed, took too long, or printed what cannot be read.
+            CaseError: It failed, took too long, or printed something that cannot be read.
         """
         with self._meter.reading():
             cpu_before = read_children_cpu_ns()
@@ -66,16 +66,16 @@ class CommandRunner:
         self._round_context = replace(
             self._meter.round_context,
             cpu_ns=None if cpu_before is None or cpu_after is None else cpu_after - cpu_before,
-            waited_ns=None,  # the thread that was watched only waited for the program
+            waited_ns=None,  # the metered thread only waited for the program
             also=output.series_ns,
             values=values_of(output),
             left=completed.left,
         )
-        # Several benchmarks and no main one: the first stands for the run, all keep their names.
+        # If there are several benchmarks and no main one, the first represents the run, and all keep their names.
         return output.samples_ns or next(iter(output.series_ns.values()), ())
 
     def anchor(self) -> int | None:
-        """Time the anchor kernel once, in ns, in this process: the same machine."""
+        """Time the anchor kernel once, in ns, in this process: it is the same machine."""
         return time_anchor(self._clock.now_ns)
 
     def memory(self, iterations: int) -> Memory | None:
@@ -86,15 +86,15 @@ class CommandRunner:
         return None if peak_bytes is None else Memory(baseline=0, loaded=None, peak=peak_bytes)
 
     def round_context(self) -> RoundContext:
-        """Return what is known of the latest run: CPU time of the program and its children, further series."""
+        """Return the context of the latest run: CPU time of the program and its children, further series."""
         return self._round_context
 
     def result(self) -> str:
-        """Return what the latest run printed."""
+        """Return the output of the latest run."""
         return self._printed
 
     def _read(self, completed: CompletedProgram) -> Output:
-        """Read the results from the file for them, from standard output, or else from standard error."""
+        """Read the results from their file, from standard output, or else from standard error."""
         command = self._command
         if command.is_timed:
             return Output(samples_ns=(completed.took_ns,))
@@ -112,16 +112,16 @@ class CommandRunner:
             raise CaseError(f"{self._files.name}: {shown.what}", shown.next_step) from error
 
     def _written(self, completed: CompletedProgram) -> str | None:
-        """Read the file that results go to; None if the program was given none."""
+        """Read the file for results; None if the program has none."""
         if not any(OUTPUT in argument for argument in self._command.argv[1:]):
             return None
         if not self._output.is_file():
-            raise CaseError(f"{self._files.name} wrote no file where {OUTPUT} was given", completed.last)
+            raise CaseError(f"{self._files.name} wrote no file at {OUTPUT}", completed.last)
         return self._output.read_text(encoding="utf-8", errors="replace")
 
     def _start(self, iterations: int, peak: PeakOfProgram | None = None) -> CompletedProgram:
         command = self._command
-        # What is timed as a whole does its work once.
+        # A program that is timed as a whole does its work once.
         iterations, warmup = (1, 0) if command.is_timed else (iterations, self._warmup)
         self._output.unlink(missing_ok=True)
         arguments = [
@@ -143,7 +143,7 @@ class CommandRunner:
 
 @contextmanager
 def start_command(command: Command, process: int, *, clock: Clock) -> Iterator[Runner]:
-    """Lay out a program's files, yield its runner, and remove them.
+    """Copy a program's files, yield its runner, and remove the files.
 
     Raises:
         CaseError: A file or the program is missing, or there is no such reader.
