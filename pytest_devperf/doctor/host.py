@@ -54,7 +54,7 @@ def examine_host(facts: HostFacts, context: Context, *, clock_step_ns: float) ->
 
 def _load(facts: HostFacts, context: Context) -> Finding:
     if context.cpu_pct is None:
-        return unknown("load")
+        return _pressure(context)
     who = ", ".join(f"{each.name} {each.cpu_pct:.0f} %" for each in facts.busiest)
     found = f"other programs use {context.cpu_pct:.0f} % of all CPUs" + (f" ({who} of one CPU)" if who else "")
     if context.cpu_pct <= QUIET_CPU_PCT:
@@ -67,6 +67,23 @@ def _load(facts: HostFacts, context: Context) -> Finding:
         costs="iterations wait for a CPU and share its caches"
         + ("; runs get the caution busy-host, which --devperf-strict-context refuses" if busy else ""),
         remedy="end these programs, or compare in turns (--devperf-against), which load disturbs less",
+    )
+
+
+def _pressure(context: Context) -> Finding:
+    """Judge the load by the kernel's own average, if nobody watched the machine for a moment."""
+    pressure = context.pressure_cpu_pct
+    if pressure is None:
+        return unknown("load")
+    found = f"programs waited for a CPU in {pressure:.0f} % of the last 10 s"
+    if pressure <= QUIET_CPU_PCT:
+        return Finding(check="load", grade="good", found=found)
+    return Finding(
+        check="load",
+        grade="bad" if pressure > BUSY_CPU_PERCENT else "poor",
+        found=found,
+        costs="iterations wait for a CPU and share its caches",
+        remedy="end other programs, or compare in turns (--devperf-against), which load disturbs less",
     )
 
 

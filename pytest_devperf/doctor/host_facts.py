@@ -57,12 +57,12 @@ class HostFacts:
     busiest: Sequence[Busy] = ()
 
 
-def read_host_facts(root: Path = Path("/"), *, sample_s: float = 1.0) -> HostFacts:
+def read_host_facts(root: Path = Path("/"), *, sample_s: float | None = 1.0) -> HostFacts:
     """Read the settings, and watch for a moment which programs use the CPU.
 
     Args:
         root: Folder that contains `proc` and `sys`.
-        sample_s: How long to watch, in seconds.
+        sample_s: How long to watch, in seconds; None: not at all.
     """
     cpu = root / "sys/devices/system/cpu"
     return HostFacts(
@@ -74,7 +74,7 @@ def read_host_facts(root: Path = Path("/"), *, sample_s: float = 1.0) -> HostFac
         container=any((root / name.lstrip("/")).exists() for name in CONTAINER_FILES),
         swap_used_mb=_swap_used_mb(_text(root / "proc/meminfo")),
         critical_c=_critical_c(root / "sys/class"),
-        busiest=_busiest(sample_s),
+        busiest=() if sample_s is None else _busiest(sample_s),
     )
 
 

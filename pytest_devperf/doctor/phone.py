@@ -32,17 +32,21 @@ class PhoneState:
 
 def examine_phone(phone: PhoneState) -> Iterator[Finding]:
     """Examine a phone."""
-    context = phone.context
     yield _leftover(phone)
+    yield from examine_readings(phone.context)
+    yield _saver(phone.power)
+    yield _screen(phone.power)
+    yield _kind(phone)
+
+
+def examine_readings(context: Context) -> Iterator[Finding]:
+    """Examine what a session reads of a phone anyway."""
     yield _sensors(context)
     yield _heat(context)
     yield _load(context)
-    yield _saver(phone.power)
     yield _battery(context)
     yield _charging(context)
-    yield _screen(phone.power)
     yield _caps(context)
-    yield _kind(phone)
 
 
 def _leftover(phone: PhoneState) -> Finding:

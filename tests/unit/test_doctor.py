@@ -52,6 +52,8 @@ def test_on_a_quiet_machine_everything_is_good() -> None:
         ("load", "poor", {}, {"cpu_pct": 10.0}),
         ("load", "bad", {"busiest": (Busy(name="cc1plus", cpu_pct=180.0),)}, {"cpu_pct": 45.0}),
         ("load", "unknown", {}, {"cpu_pct": None}),
+        ("load", "poor", {}, {"cpu_pct": None, "pressure_cpu_pct": 12.0}),
+        ("load", "bad", {}, {"cpu_pct": None, "pressure_cpu_pct": 80.0}),
         ("power", "bad", {}, {"power_state": "battery"}),
         ("power", "poor", {}, {"power_plan": "low-power"}),
         ("power", "unknown", {}, {"power_state": None}),

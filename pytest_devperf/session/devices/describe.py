@@ -9,6 +9,7 @@ from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.summary import summarise
+from pytest_devperf.session.devices.concerns import describe_concerns
 from pytest_devperf.session.devices.targets import AUTO, Pinning, SessionTargets
 from pytest_devperf.session.starts.device import is_this_machine
 
@@ -35,7 +36,8 @@ def describe_devices(targets: SessionTargets, spec: str, plan: Plan, *, ready: b
         seen.append((phone, _glance(targets, phone)))
     targets.note_state(target)
     runs = tuple(run_before(each.device, context, plan) for each, context in seen)
-    return Report(runs=runs, messages=tuple(targets.notes))
+    concerns = [describe_concerns(each, context) for each, context in seen]
+    return Report(runs=runs, messages=(*targets.notes, *(words for words in concerns if words is not None)))
 
 
 def run_before(device: Device, seen: Context | None, plan: Plan) -> Run:
