@@ -7,12 +7,13 @@ import inspect
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from _pytest.runner import runtestprotocol
 
-from pytest_devperf.errors import DevperfError, Unsupported
+from pytest_devperf.errors import DevperfError, TargetError, Unsupported
 from pytest_devperf.metric import LATENCY
 from pytest_devperf.plugin.marks import MARKER, is_case, takes_fixture, target_elsewhere
 
@@ -151,6 +152,8 @@ def _sentences(item: pytest.Item, meter: Meter | None) -> Iterator[None]:
     if isinstance(problem, Unsupported) and meter is not None:
         meter.give_up(str(problem))
         raise pytest.skip.Exception(str(problem), _use_item_location=True)
+    if isinstance(problem, TargetError) and meter is not None:
+        meter.lost_device = True
     if problem is not None:
         pytest.fail(problem.beside(item.nodeid if meter is None else meter.bench.case.id), pytrace=False)
 
@@ -256,3 +259,14 @@ def run_protocol(
             report.outcome = "failed"
             report.longrepr = f"contains {count} failed subtest{'s' if count > 1 else ''}"
     return reports, subtests.failed
+
+
+def tear_down_others(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Tear down the fixtures that a test which does not run has kept alive, and that the next one does not use."""
+    tear_down = partial(item.session._setupstate.teardown_exact, nextitem)  # noqa: SLF001 - as a test's own teardown
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
+        tear_down, when="teardown", reraise=(pytest.exit.Exception, KeyboardInterrupt)
+    )
+    if call.excinfo is not None:
+        # Other plugins' hooks around a report rely on a setup of the test, which it did not have.
+        item.ihook.pytest_runtest_logreport(report=pytest.TestReport.from_item_and_call(item, call))

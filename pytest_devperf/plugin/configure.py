@@ -39,12 +39,14 @@ from pytest_devperf.session.kept.step_summary import find_step_summary, is_githu
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.launch.handover import Surroundings
 from pytest_devperf.session.launchers import Launchers
+from pytest_devperf.session.log.recorder import LogFolder, SessionLog, open_log
 from pytest_devperf.session.modes.in_turns import InTurns
 from pytest_devperf.session.modes.repetitions import Repetitions
 from pytest_devperf.session.modes.saved_runs import SavedRuns
 from pytest_devperf.session.old_environment import OldEnvironment
 from pytest_devperf.session.options.settings import Settings, plan_of
 from pytest_devperf.session.options.table import FLAGS, ROWS, Row
+from pytest_devperf.session.resumption import Resumption
 from pytest_devperf.session.session import Session
 from pytest_devperf.session.starts.prefixes import prefixes_of
 
@@ -55,6 +57,9 @@ if TYPE_CHECKING:
 
 OUTPUT: pytest.StashKey[DocumentOutput] = pytest.StashKey()
 """Standard output, reserved for a file that the session writes."""
+
+CACHE_FOLDER = "devperf"
+"""Folder in pytest's cache for the logs of sessions."""
 
 SEED_BELOW = 2**31
 """Short seeds, which are easy to copy."""
@@ -126,7 +131,8 @@ def make_session(
     services = Services(config)
     folder = Path(config.invocation_params.dir)
     storage = Storage(config.rootpath, folder, settings.store, pytest_devperf.__version__, services.make_store)
-    seed = settings.plan_named.get("seed", secrets.randbelow(SEED_BELOW))
+    log = _open_log(config, settings, screen)
+    seed = settings.plan_named.get("seed", log.seed)
     plan = plan_of(settings, {}, seed)
     old = _old_environment(config, settings)
 
@@ -149,6 +155,7 @@ def make_session(
             targets,
             plan,
             Outputs(settings, folder, config.stash.get(OUTPUT, None)),
+            log.name,
             None if settings.no_github else find_step_summary(os.environ),
         ),
         launchers=Launchers(
@@ -159,6 +166,7 @@ def make_session(
             prefixes=prefixes_of(config.rootpath, folder, getattr(config.option, "basetemp", None)),
             use_anchor=not settings.no_anchor,
         ),
+        resumption=Resumption(log=log),
         reporter=reports,
         display=screen,
         budget=budget_of(settings),
@@ -172,6 +180,26 @@ def _old_environment(config: pytest.Config, settings: Settings) -> OldEnvironmen
     old = OldEnvironment(settings.against, folder=folder, root=config.rootpath, python_files=patterns)
     config.add_cleanup(old.close)
     return old
+
+
+def _open_log(config: pytest.Config, settings: Settings, screen: Screen) -> SessionLog:
+    """Open the session's log in pytest's cache: it is this machine's, is never committed, and survives its session."""
+    cache = config.cache if hasattr(config, "cache") and not is_spread(config) else None
+    folder = None
+    if cache is not None:
+        path = Path(cache._cachedir, cache._CACHE_PREFIX_DIRS, CACHE_FOLDER)  # noqa: SLF001 - `mkdir` would create it
+        folder = LogFolder(path=path, make=lambda: cache.mkdir(CACHE_FOLDER), root=config.rootpath)
+    log = open_log(
+        folder,
+        resume=settings.resume,
+        seed=secrets.randbelow(SEED_BELOW),
+        shuffle_seed=lambda: getattr(config.option, "randomly_seed", None),
+        warn=screen.announce,
+    )
+    if log.resumed is not None and log.resumed.header.shuffle_seed is not None:
+        config.option.randomly_seed = log.resumed.header.shuffle_seed
+    config.add_cleanup(log.close)
+    return log
 
 
 def _interpreters(

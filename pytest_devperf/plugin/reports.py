@@ -127,6 +127,15 @@ class Reports:
         test.duration_s = sum(report.duration for report in reports)
         return outcome_of(reports)
 
+    def write_first(self, state: CaseState) -> list[Mapping[str, Any]]:
+        """Write the reports of a case's start 1 as plain data."""
+        write, config = self._config.hook.pytest_report_to_serializable, self._config
+        return [write(config=config, report=report) for report in self._tests[state.index].reports]
+
+    def restore_first(self, state: CaseState, reports: Sequence[Mapping[str, Any]]) -> TestOutcome:
+        """Take the reports of start 1 that an earlier session wrote."""
+        return self.take_first(state.index, self._rebuilt(reports))
+
     def read_outcome(self, reports: Sequence[Mapping[str, Any]]) -> TestOutcome:
         """Read a test's outcome from the reports of a fresh interpreter."""
         return outcome_of(self._rebuilt(reports))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from pytest_devperf.case.digest import type_name
-from pytest_devperf.plugin.calls import run_protocol, usage_errors
+from pytest_devperf.plugin.calls import run_protocol, tear_down_others, usage_errors
 from pytest_devperf.plugin.collection import CollectionWatch, cases_of_tests, only_looks
 from pytest_devperf.plugin.marks import is_case
 from pytest_devperf.plugin.reports import RanTest, Reports, status_of
@@ -48,7 +49,9 @@ class Here:
     def header(self, session: Session, screen: Screen, *, looks_only: bool) -> list[str]:
         """Describe the devices, their state and the seed."""
         ready = not looks_only and session.settle()
-        return screen.header(describe_devices(session.targets, session.settings.target, session.plan, ready=ready))
+        report = describe_devices(session.targets, session.settings.target, session.plan, ready=ready)
+        words = session.resumption.log.header()
+        return screen.header(replace(report, messages=(*report.messages, words)) if words is not None else report)
 
     def close(self, session: Session, watch: CollectionWatch) -> int:
         """End a session, and count the gates that were not met."""
@@ -128,6 +131,9 @@ class MeasuringHooks:
             return None
         with usage_errors():
             state = self._session.states[index]
+            if self._session.restore(state):
+                tear_down_others(item, nextitem)
+                return True
             meter = self._meters[id(item)] = self._session.begin(state)
             reports, _ = run_protocol(item, nextitem)
             del self._meters[id(item)]
@@ -145,7 +151,7 @@ class MeasuringHooks:
         """After start 1 of every case: run its other starts, determine its verdict, and save the results."""
         measuring = self._session
         with self._no_early_success(), usage_errors():
-            with measuring.results.unless_broken_off(measuring.states):
+            with measuring.unless_broken_off():
                 result = yield
                 self._reports.apply_maxfail(session)
                 measuring.finish()

@@ -64,6 +64,7 @@ NEUTRAL: dict[str, Any] = {
     "devperf_markdown": None,
     "devperf_aa": None,
     "devperf_against": None,
+    "devperf_resume": None,
 }
 """Parsed options and the values that make them harmless here; only options that exist are set."""
 

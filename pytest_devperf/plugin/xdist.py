@@ -203,5 +203,7 @@ def check(settings: Settings) -> None:
             "pytest-xdist runs tests in parallel on this machine, and cases that run in parallel disturb each other: "
             "measure without -n, or with -n0; with --devperf-target=android every worker measures on its own phone"
         )
+    if settings.resume:
+        raise UsageError("--devperf-resume goes on with a session on one device", "leave -n out, or measure anew")
     if settings.aa is not None or settings.against is not None:
         raise UsageError("--devperf-aa and --devperf-against measure on one device: omit -n")

@@ -177,7 +177,7 @@ class CaseState:
         Raises:
             CaseError: The start had other inputs than the first.
         """
-        self.check_digests(start)
+        self.check_work(start)
         (self.starts if self.look is None else self.again).append(start)
 
     def keep_old(self, start: CaseStart) -> None:
@@ -189,6 +189,19 @@ class CaseState:
         if start.facts != self.starts[0].facts:
             self.old.missing = "the facts given to devperf.workload differ between the old and the new code"
         self.old.starts.append(start)
+
+    def check_work(self, start: CaseStart) -> None:
+        """Compare what a start of the same code worked on with what the first did.
+
+        Raises:
+            CaseError: It is something else, and that is not accepted.
+        """
+        self.check_digests(start)
+        known = self.starts[0].model_sha256 if self.starts else None
+        if known is not None and start.model_sha256 not in {known, None}:
+            raise CaseError(
+                f"{self.case.id}: the model was changed between two process starts", "measure once it is written"
+            )
 
     def check_digests(self, start: CaseStart) -> None:
         """Compare the workload of a start with that of the first.

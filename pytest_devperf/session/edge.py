@@ -20,6 +20,14 @@ PlainReport = Mapping[str, Any]
 class Reporter(Protocol):
     """Knows the tests of the cases, and reports their results."""
 
+    def write_first(self, state: CaseState) -> Sequence[PlainReport]:
+        """Write the reports of a case's start 1 as plain data."""
+        ...
+
+    def restore_first(self, state: CaseState, reports: Sequence[PlainReport]) -> TestOutcome:
+        """Take the reports of start 1 that an earlier session wrote."""
+        ...
+
     def read_outcome(self, reports: Sequence[PlainReport]) -> TestOutcome:
         """Read a test's outcome from the reports of a fresh interpreter."""
         ...

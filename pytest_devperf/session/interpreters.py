@@ -73,11 +73,9 @@ class Interpreters:
         return self._fresh(batch, prerun)
 
     def _fresh(self, batch: Batch, prerun: Context | None) -> Iterator[StartFound]:
-        found = run_cases(self._assignment(batch))
-        for member in batch.members:
-            yield StartFound(
-                state=member.state, process=batch.request.process, result=found[member.state.index], prerun=prerun
-            )
+        states = {member.state.index: member.state for member in batch.members}
+        for index, result in run_cases(self._assignment(batch)):
+            yield StartFound(state=states[index], process=batch.request.process, result=result, prerun=prerun)
 
     def _one_after_the_other(self, batch: Batch) -> Iterator[StartFound]:
         """Measure load and memory of both sides in solo starts; of the new one only if the old one has any."""
@@ -86,11 +84,11 @@ class Interpreters:
         assignment = self._assignment(batch)
         before, after = self._both
         if process % 2:
-            old = run_cases(assignment, before)[index]
-            new = run_cases(assignment, after)[index]
+            old = dict(run_cases(assignment, before))[index]
+            new = dict(run_cases(assignment, after))[index]
         else:
-            new = run_cases(assignment, after)[index]
-            old = run_cases(assignment, before)[index]
+            new = dict(run_cases(assignment, after))[index]
+            old = dict(run_cases(assignment, before))[index]
         yield StartFound(state=member.state, process=process, result=new, old=OldFound(result=old, crashed=True))
 
     def _in_turns(self, batch: Batch, prerun: Context | None) -> Iterator[StartFound]:

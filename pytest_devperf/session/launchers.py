@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -70,7 +70,7 @@ class Launchers:
             self.display.stage(f"waiting {request.rest_s:.0f} s before confirming", len(batch.members))
             self.targets.clock.sleep(request.rest_s)
 
-    def run(self, batch: Batch) -> Iterator[StartFound]:
+    def run(self, batch: Batch) -> Generator[StartFound, None, None]:
         """Run a batch once its device has cooled down, and yield the result of each case."""
         self.display.stage(batch.words, len(batch.members))
         target, request = batch.target, batch.request

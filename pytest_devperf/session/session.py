@@ -2,6 +2,7 @@
 
 prepare    refuses cases that cannot be compared or saved, before anything is measured
 begin      start 1 of a case: the caller runs its test with the meter it receives
+restore    in a resumed session: takes the results of a case from the log, instead of begin and end
 end        keeps the results of start 1; a case that needs no other start gets its verdict at once
 finish     runs all other starts, batch by batch, and determines the verdicts
 close      releases devices, saves results, and counts the gates that were not met
@@ -9,25 +10,25 @@ close      releases devices, saves results, and counts the gates that were not m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import UsageError
-from pytest_devperf.session.app_cases import take_up_app_cases
 from pytest_devperf.session.budget import Budget
 from pytest_devperf.session.case_state import CaseState, CaseStates, TestAddress, TestOutcome
 from pytest_devperf.session.devices.targets import SessionTargets
 from pytest_devperf.session.edge import Display, Reporter
-from pytest_devperf.session.judge import judge
-from pytest_devperf.session.keep import keep
+from pytest_devperf.session.first_starts import FirstStarts
 from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.kept.gate import broken_gates, missing_cases
 from pytest_devperf.session.kept.results import Results
 from pytest_devperf.session.launchers import Launchers
+from pytest_devperf.session.log.facts import difference, facts_of
 from pytest_devperf.session.modes.mode import Mode
 from pytest_devperf.session.modes.paired_cases import ByCase, PairedCases
 from pytest_devperf.session.modes.starts import role_of
@@ -35,18 +36,18 @@ from pytest_devperf.session.options.scope import Collected
 from pytest_devperf.session.options.settings import Settings, policy_of
 from pytest_devperf.session.readiness import (
     ReadyPhones,
-    note_wait,
     open_named_phone,
     pin_as_baseline,
     refuse_clocks,
     refuse_hopeless,
 )
+from pytest_devperf.session.resumption import Resumption
 from pytest_devperf.session.schedule import Schedule, groups
-from pytest_devperf.session.starts.app import AppLaunch, LaunchOptions
-from pytest_devperf.session.starts.bench import Bench
+from pytest_devperf.session.starts.app import LaunchOptions
 from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.session.starts.meter import Meter
-from pytest_devperf.session.starts.orders import FirstOrders
+from pytest_devperf.session.starts.orders import FirstOrders, Orders
+from pytest_devperf.session.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
@@ -64,6 +65,7 @@ class Session:
     baselines: Baselines
     results: Results
     launchers: Launchers
+    resumption: Resumption
     reporter: Reporter
     display: Display
     budget: Budget = field(default_factory=lambda: Budget(seconds=None))
@@ -75,8 +77,19 @@ class Session:
     """Metrics that are judged together."""
 
     @cached_property
-    def _phones(self) -> ReadyPhones:
-        return ReadyPhones(self.settings, self.plan, self.targets, self.launchers.cooler)
+    def _verdicts(self) -> Verdicts:
+        return Verdicts(mode=self._by_case, reporter=self.reporter, hint=self.hint)
+
+    @cached_property
+    def _first_starts(self) -> FirstStarts:
+        return FirstStarts(
+            phones=ReadyPhones(self.settings, self.plan, self.targets, self.launchers.cooler),
+            launchers=self.launchers,
+            baselines=self.baselines,
+            resumption=self.resumption,
+            verdicts=self._verdicts,
+            take_up=self._take_up,
+        )
 
     @cached_property
     def _by_case(self) -> ByCase:
@@ -114,6 +127,7 @@ class Session:
         self._together = self.baselines.metrics_of(case for case, _ in cases) or len(cases)
         for case, address in cases:
             self._take_up(case, address)
+        self._identify()
         if self.budget.seconds is not None:
             self.budget.begin(self.targets.clock)
         here = self.targets.session_target()
@@ -123,30 +137,17 @@ class Session:
         """Begin start 1 of a case; the caller runs its test with the meter."""
         self.display.stage(self.mode.describe_first(state), len(self.states), first=state.index + 1)
         self.display.measuring(state.case)
-        orders = FirstOrders(role_of(self.mode.starts(state)), lambda metric: self.mode.first_plan(state, metric))
-        bench = Bench(
-            state.case,
-            orders,
-            self._phones.chooser(state.case, self.baselines),
-            self.launchers.tools,
-            partial(self.launchers.cooler.again, state=state),
-        )
-        return Meter(bench, launch=self._launch_options(state) if self.mode.hosts_apps else None)
+        launch = self._launch_options(state) if self.mode.hosts_apps else None
+        return self._first_starts.meter(state, self._first_orders(state), launch)
 
     def end(self, state: CaseState, meter: Meter, outcome: TestOutcome) -> None:
         """Keep the results of start 1 of a case; judge it if it needs no other start."""
         self.display.clear()
-        start, target = meter.bench.start, meter.bench.notes.target
-        state.outcome, state.target, state.probes = outcome, target, meter.bench.probes
-        state.starts.append(start)
-        if target is not None:
-            start.prerun = self._prerun if is_this_machine(target) else self._phones.prerun(target)
-            self.launchers.warn_once(note_wait(start, self._phones.waited(target)))
-            state.baseline = self.baselines.of(state.case.id, target.device)
-        if meter.app_launch is not None and meter.app_launch.reports:
-            self._adopt(state, meter.app_launch)
-        else:
-            self._judge_ready([state])
+        self._first_starts.take(state, meter, outcome, lambda: self._prerun)
+
+    def restore(self, state: CaseState) -> bool:
+        """Take what an earlier session measured of a case; return whether its test need not run."""
+        return self._first_starts.restore(state)
 
     def finish(self) -> None:
         """Run the other starts of the pending cases, and judge them."""
@@ -156,15 +157,15 @@ class Session:
             while (batch := schedule.next_batch()) is not None:
                 states = [member.state for member in batch.members]
                 if not self.budget.has_time(states, self.targets.clock):
-                    schedule.add(self._judge_late(states))
+                    schedule.add(self._verdicts.judge_late(states))
                     continue
                 self.launchers.rest(batch, rested)
-                for found in self.launchers.run(batch):
-                    keep(found, self.reporter, starts=self._by_case.starts(found.state), hint=self.hint)
-                    if not found.state.passed:
-                        self._judge(found.state)  # at once: the user may want to stop at a failure
+                with closing(self.launchers.run(batch)) as starts:
+                    for found in starts:
+                        self.resumption.write_later(found)
+                        self._verdicts.keep(found)
                 self.budget.note(states, self.targets.clock)
-                self._judge_ready(states)
+                self._verdicts.judge_ready(states)
                 schedule.add(states)
         self.display.clear()
         left_out = self.budget.describe()
@@ -182,9 +183,45 @@ class Session:
         self.targets.release()
         missing, unselected = missing_cases(self.baselines, collected, self.states, self.settings, self.plan.suite)
         self.results.keep(self.states, missing, unselected=unselected)
+        self._end_log(whole=not (self.states.unfinished or self.results.failed))
         return broken_gates(self.states, self.settings, collected, self.results)
 
+    @contextmanager
+    def unless_broken_off(self) -> Iterator[None]:
+        """If the block is ended early (`-x`, Ctrl-C), keep what there is, and say how to go on."""
+        try:
+            yield
+        except BaseException:
+            if self.states:
+                self.results.break_off(self.states)
+                self._end_log(whole=False)
+            raise
+
     # -- before and after ---------------------------------------------------------------------------
+
+    def _identify(self) -> None:
+        """Note in the log what identifies this session; refuse to go on with another one, or on another device.
+
+        Raises:
+            DevperfError: It is another one.
+        """
+        log, interpreters = self.resumption.log, self.launchers.interpreters
+        facts = facts_of(
+            self.settings,
+            self.plan,
+            [state.case for state in self.states],
+            baseline=self.baselines.run_ids,
+            old=interpreters.old.found.words if interpreters.old is not None else None,
+            root=self.results.root,
+        )
+        log.identify(facts, difference)
+        self.resumption.find_devices(self.states, self.targets, self.settings.target, self.baselines)
+
+    def _end_log(self, *, whole: bool) -> None:
+        log = self.resumption.log
+        advice = log.end(whole=whole and not log.lost_device)
+        if advice is not None:
+            self.results.say(advice)
 
     def _take_up(self, case: Case, address: TestAddress) -> CaseState:
         state = CaseState(
@@ -197,6 +234,12 @@ class Session:
         self.states.add(state)
         return state
 
+    def _first_orders(self, state: CaseState) -> Orders:
+        """Make the orders of start 1: as the mode plans it; without rounds if an earlier session took them."""
+        if state.outcome is not None:
+            return FirstOrders("rounds", lambda metric: replace(self.mode.first_plan(state, metric), rounds=0))
+        return FirstOrders(role_of(self.mode.starts(state)), lambda metric: self.mode.first_plan(state, metric))
+
     def _launch_options(self, state: CaseState) -> LaunchOptions:
         paced = "iterations" not in state.case.named
         return LaunchOptions(
@@ -204,36 +247,3 @@ class Session:
             iterations=self.baselines.hosted_iterations(state.case.id) if paced else None,
             announce=self.display.announce,
         )
-
-    def _adopt(self, host: CaseState, launch: AppLaunch) -> None:
-        """Add the cases that an app reported, each with its own report and verdict."""
-        if host.passed:
-            host.concluded = True  # the test itself is not a case
-            self.reporter.conclude_host(host)
-        else:
-            self._judge(host)
-        assert host.target is not None
-        for state in take_up_app_cases(host, launch, self._take_up, self.reporter):
-            state.baseline = self.baselines.of(state.case.id, host.target.device)
-            self._judge_ready([state])
-
-    # -- process starts and verdicts ----------------------------------------------------------------
-
-    def _judge_ready(self, states: Sequence[CaseState]) -> None:
-        """Judge the cases that failed, measured nothing, or need no other start."""
-        for state in states:
-            if state.pending and (not state.passed or not state.measured or self._by_case.next_start(state) is None):
-                self._judge(state)
-
-    def _judge_late(self, states: Sequence[CaseState]) -> Sequence[CaseState]:
-        """Judge cases without time for their next start; return those that need another look."""
-        for state in states:
-            state.out_of_time = True
-            self._judge(state, final=state.look is not None)
-        return states
-
-    def _judge(self, state: CaseState, *, final: bool = False) -> None:
-        """Determine a verdict and report it, unless the case needs another look first and there is time for it."""
-        if judge(state, self._by_case, final=final):
-            state.concluded = True
-            self.reporter.conclude(state)

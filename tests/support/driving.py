@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.workload import Call
-from pytest_devperf.errors import DevperfError
+from pytest_devperf.errors import DevperfError, TargetError
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.session.budget import budget_of
@@ -25,11 +25,13 @@ from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.launch.handover import Surroundings
 from pytest_devperf.session.launch.interpreter import CommandLine
 from pytest_devperf.session.launchers import Launchers
+from pytest_devperf.session.log.recorder import LogFolder, open_log
 from pytest_devperf.session.modes.mode import Mode
 from pytest_devperf.session.modes.repetitions import Repetitions
 from pytest_devperf.session.modes.saved_runs import SavedRuns
 from pytest_devperf.session.options.scope import Collected
 from pytest_devperf.session.options.settings import Settings, plan_of
+from pytest_devperf.session.resumption import Resumption
 from pytest_devperf.session.session import Session
 from pytest_devperf.session.starts.meter import Meter
 from pytest_devperf.targets.device import Device
@@ -53,22 +55,35 @@ class VirtualClock:
 class VirtualTarget:
     """A device on which `takes_ns` says how long functions take, by their names."""
 
-    def __init__(self, clock: VirtualClock, takes_ns: Mapping[str, int]) -> None:
+    def __init__(self, clock: VirtualClock, takes_ns: Mapping[str, int], model: str = "one", **seen: Any) -> None:
         self.clock = clock
         self.takes_ns = takes_ns
-        self.device = Device(kind="virtual", model="one", cores=8, memory_gib=8)
+        self.seen = seen
+        self.device = Device(kind="virtual", model=model, cores=8, memory_gib=8)
         self.started: list[tuple[str, int]] = []
         """Name of the function and index of every process start, in order."""
+        self.dies_at: int | None = None
+        """How many process starts there are before the session is killed; None: it is not."""
+        self.lost_at: int | None = None
+        """How many process starts there are before the device goes away; None: it stays."""
 
     def look(self) -> Context:
-        return Context(at_ns=self.clock.now_ns(), anchor="virtual")
+        return Context(at_ns=self.clock.now_ns(), anchor="virtual", **self.seen)
 
     @contextmanager
     def start(self, workload: Call, process: int) -> Iterator[VirtualRunner]:
         name = workload.function.__name__
+        if len(self.started) == self.dies_at:
+            raise Killed
+        if self.lost_at is not None and len(self.started) >= self.lost_at:
+            raise TargetError("the device went away", "connect it again")
         self.started.append((name, process))
         workload.function(*workload.args, **workload.kwargs)
         yield VirtualRunner(self.clock, self.takes_ns.get(f"{name}@{process}", self.takes_ns[name]), process)
+
+
+class Killed(BaseException):
+    """Stands for the end of a process: nothing in it runs any more."""
 
 
 class VirtualRunner:
@@ -110,6 +125,15 @@ class Services:
 @dataclass
 class Reporter:
     concluded: list[CaseState] = field(default_factory=list)
+    outcomes: dict[str, TestOutcome] = field(default_factory=dict)
+    """What start 1 of each case came to."""
+
+    def write_first(self, state: CaseState) -> Sequence[Mapping[str, Any]]:
+        outcome = self.outcomes[state.case.id]
+        return [{"outcome": outcome.outcome, "reason": outcome.reason}]
+
+    def restore_first(self, state: CaseState, reports: Sequence[Mapping[str, Any]]) -> TestOutcome:
+        return TestOutcome(**reports[0])
 
     def read_outcome(self, reports: Sequence[object]) -> TestOutcome:
         return TestOutcome()
@@ -176,6 +200,9 @@ def drive(
     takes_ns: Mapping[str, int],
     mode: Callable[[Settings], Mode] | None = None,
     plan: Mapping[str, Any] | None = None,
+    dies_at: int | None = None,
+    lost_at: int | None = None,
+    device: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Driven:
     """Run a whole session on a virtual device.
@@ -186,21 +213,27 @@ def drive(
         takes_ns: How long functions take by their names; `name@2` in the process start of index 2 alone.
         mode: What the session is about; None: what its settings say.
         plan: Fields of the plan, as if they were typed.
+        dies_at: How many process starts there are before the session is killed; None: it is not.
+        lost_at: How many process starts there are before the device goes away; None: it stays.
+        device: Facts and readings of the device.
         **settings: Fields of the settings.
     """
     asked = Settings(target="virtual", plan_cli={"cooldown": "off", "seed": 7, **(plan or {})}, **settings)
-    services = Services(VirtualTarget(VirtualClock(), takes_ns))
+    services = Services(VirtualTarget(VirtualClock(), takes_ns, **(device or {})))
+    services.made.dies_at, services.made.lost_at = dies_at, lost_at
     targets = SessionTargets(asked.target, services)
     storage = Storage(folder, folder, None, "0", lambda _: None)
     base = plan_of(asked, {}, seed=7)
     reporter, display = Reporter(), Display()
+    logs = LogFolder(path=folder / "logs", make=lambda: (folder / "logs").mkdir(exist_ok=True), root=folder)
+    log = open_log(logs, resume=asked.resume, seed=7, shuffle_seed=lambda: None, warn=display.announce)
     session = Session(
         settings=asked,
         plan=base,
         mode=(mode or _mode)(asked),
         targets=targets,
         baselines=Baselines(asked, storage, lambda: [targets.session_target().device]),
-        results=Results(asked, storage, targets, base, Outputs(asked, folder)),
+        results=Results(asked, storage, targets, base, Outputs(asked, folder), log.name),
         launchers=Launchers(
             targets=targets,
             interpreters=Interpreters(
@@ -213,18 +246,32 @@ def drive(
             plan=base,
             prefixes={},
         ),
+        resumption=Resumption(log=log),
         reporter=reporter,
         display=display,
         budget=budget_of(asked),
     )
-    cases = [Case(id=name, plan=base, named=frozenset(asked.plan_cli)) for name in tests]
-    session.prepare([(case, TestAddress(path="test.py", nodeid=case.id)) for case in cases])
-    for state, test in zip(list(session.states), tests.values(), strict=True):
-        meter = session.begin(state)
-        session.end(state, meter, _outcome(test, meter))
-    session.finish()
-    gates = session.close(Collected(ids=frozenset(tests)))
+    try:
+        gates = _run(session, tests, reporter)
+    finally:
+        log.close()
     return Driven(session, services.made, reporter, display, gates)
+
+
+def _run(session: Session, tests: Mapping[str, Test], reporter: Reporter) -> int:
+    session.prepare([(case, TestAddress(path="test.py", nodeid=case.id)) for case in _cases(session, tests)])
+    for state, test in zip(list(session.states), tests.values(), strict=True):
+        if session.restore(state):
+            continue
+        meter = session.begin(state)
+        outcome = reporter.outcomes[state.case.id] = _outcome(test, meter)
+        session.end(state, meter, outcome)
+    session.finish()
+    return session.close(Collected(ids=frozenset(tests)))
+
+
+def _cases(session: Session, tests: Mapping[str, Test]) -> list[Case]:
+    return [Case(id=name, plan=session.plan, named=frozenset(session.settings.plan_cli)) for name in tests]
 
 
 def _mode(settings: Settings) -> Mode:
@@ -236,5 +283,6 @@ def _outcome(test: Test, meter: Meter) -> TestOutcome:
         test(meter)
         meter.finish()
     except DevperfError as error:
+        meter.lost_device = isinstance(error, TargetError)
         return TestOutcome("failed", str(error))
     return TestOutcome()

@@ -84,6 +84,11 @@ class Baselines:
         """Whether there is any baseline to compare with."""
         return any(self._by_device.values())
 
+    @property
+    def run_ids(self) -> list[str]:
+        """The ids of the runs that are compared with."""
+        return sorted(run.id for run in self._runs)
+
     def _means_a_file(self, word: str) -> bool:
         store = self._storage.store
         folder = self._storage.folder

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_devperf.compare.tally import tally
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_devperf.compare.history import Baseline
     from pytest_devperf.session.kept.baselines import Missing
     from pytest_devperf.session.kept.step_summary import StepSummary
+    from pytest_devperf.session.name import SessionName
 
 
 class Results:
@@ -37,6 +38,7 @@ class Results:
         targets: SessionTargets,
         plan: Plan,
         outputs: Outputs,
+        name: SessionName,
         summary: StepSummary | None = None,
     ) -> None:
         """Prepare the results, without saving anything.
@@ -47,6 +49,7 @@ class Results:
             targets: Its devices.
             plan: The plan of a case without marker keywords.
             outputs: The files that are written at the end.
+            name: What the session and its runs are known by.
             summary: The summary of the step that the session belongs to.
         """
         self._settings = settings
@@ -58,7 +61,7 @@ class Results:
         """Cases of the baselines that were not measured, by device."""
         self._saved: list[Saved] = []
         self._messages: list[str] = []
-        self._runs = Runs(storage.root, plan, storage.version)
+        self._runs = Runs(storage.root, plan, storage.version, name)
         self.failed = False
         """Whether something could not be saved."""
 
@@ -91,21 +94,20 @@ class Results:
             self._messages.append(f"NOT SAVED: {error}")
         self._write_outputs(states)
 
-    @contextmanager
-    def unless_broken_off(self, states: CaseStates) -> Iterator[None]:
-        """If the block is interrupted (`-x`, Ctrl-C), write incomplete files, and report what is not saved.
+    @property
+    def root(self) -> Path:
+        """The root folder of the tests."""
+        return self._storage.root
+
+    def say(self, sentence: str) -> None:
+        """Have the report say something."""
+        self._messages.append(sentence)
+
+    def break_off(self, states: CaseStates) -> None:
+        """Write incomplete files, and report what is not saved, because the session was interrupted.
 
         An incomplete report is useful; an incomplete saved run would be a worse baseline than the old one.
         """
-        try:
-            yield
-        except BaseException:
-            self._break_off(states)
-            raise
-
-    def _break_off(self, states: CaseStates) -> None:
-        if not states:
-            return
         save = self._settings.save
         if save is not None and not states.unfinished:
             self._messages.append(f"NOT SAVED as {save}: the session was ended before its end")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
-import secrets
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.sensor.summary import chain_looks, summarise
 from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.name import SessionName
 from pytest_devperf.session.starts.device import plan_on
 from pytest_devperf.store.commit import read_commit
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from pytest_devperf.session.kept.baselines import Missing
     from pytest_devperf.targets.device import Device
 
-RUN_ID_BYTES = 4
-"""Random bytes of a run's id: enough to distinguish the runs of one second."""
+RUN_ID_DIGITS = 8
+"""Hex digits of a run's id: enough to distinguish the runs of one second."""
 
 
 class Runs:
     """Makes the runs of a session; the run of a device keeps its id when it is made again."""
 
-    def __init__(self, root: Path, plan: Plan, version: str) -> None:
-        """Record the time.
+    def __init__(self, root: Path, plan: Plan, version: str, name: SessionName) -> None:
+        """Record what all runs have in common.
 
         Args:
             root: The root folder of the tests.
             plan: The plan of a case without marker keywords.
             version: Version of this package.
+            name: The name of the session, from which its runs get theirs.
         """
         self._version = version
         self._root = root
         self._plan = plan
-        self._taken_at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._ids: dict[str, str] = {}
+        self._name = name
 
     def make(self, states: Iterable[tuple[CaseState, Device]], missing: Iterable[Missing]) -> list[Run]:
         """Make one run per device on which cases were measured, or should have been.
@@ -59,8 +59,8 @@ class Runs:
         commit = read_commit(self._root) if groups else None
         return [
             Run(
-                id=self._ids.setdefault(fingerprint, secrets.token_hex(RUN_ID_BYTES)),
-                taken_at=self._taken_at,
+                id=_run_id(self._name, fingerprint),
+                taken_at=self._name.taken_at,
                 devperf_version=self._version,
                 commit=commit,
                 device=device,
@@ -72,6 +72,11 @@ class Runs:
             )
             for fingerprint, (device, members) in groups.items()
         ]
+
+
+def _run_id(name: SessionName, fingerprint: str) -> str:
+    """Name a device's run; it keeps its id however often it is made, also in a session that is resumed."""
+    return hashlib.sha256(f"{name.id} {fingerprint}".encode()).hexdigest()[:RUN_ID_DIGITS]
 
 
 def _context(members: Sequence[CaseState]) -> RunContext:

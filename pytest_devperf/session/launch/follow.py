@@ -45,15 +45,15 @@ class WorkerResult:
         return self.begun and not self.settled
 
 
-def run_cases(assignment: Assignment, environment: Environment = HERE) -> dict[int, WorkerResult]:
+def run_cases(assignment: Assignment, environment: Environment = HERE) -> Iterator[tuple[int, WorkerResult]]:
     """Run cases in fresh interpreters until each has a result; one interpreter unless it dies.
 
     Args:
         assignment: The work; at least one case.
         environment: The environment of the interpreter.
 
-    Returns:
-        The results, by the index of the case.
+    Yields:
+        The index of a case and its result, as soon as there is one. If the iterator is closed, the interpreter ends.
     """
     found = {each.index: WorkerResult() for each in assignment.wanted}
     waiting = list(assignment.wanted)
@@ -61,7 +61,8 @@ def run_cases(assignment: Assignment, environment: Environment = HERE) -> dict[i
         with tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True) as name:
             job = Job(assignment=replace(assignment, wanted=waiting), folder=Path(name), environment=environment)
             job.hand_over()
-            _wait(job.spawn(), job.events, found, assignment.on_event)
+            for index in _follow(job.spawn(), job.events, found, assignment.on_event):
+                yield index, found[index]
             output = job.output
         left = [each for each in waiting if not found[each.index].settled]
         rest = [each for each in left if not found[each.index].begun]
@@ -69,17 +70,20 @@ def run_cases(assignment: Assignment, environment: Environment = HERE) -> dict[i
         for each in left:
             if stuck or found[each.index].begun:
                 found[each.index].died = output
+                yield each.index, found[each.index]
         waiting = [] if stuck else rest
-    return found
 
 
-def _wait(
+def _follow(
     interpreter: subprocess.Popen[bytes],
     events: Path,
     found: dict[int, WorkerResult],
     on_event: Callable[[Mapping[str, Any]], None],
-) -> None:
-    """Follow the events until the interpreter exits; end it if this process is interrupted."""
+) -> Iterator[int]:
+    """Follow the events until the interpreter exits, and yield the cases that have a result.
+
+    The interpreter is ended if this process is interrupted or the iterator is closed.
+    """
     with terminable(), events.open("rb") as lines:
         try:
             running = True
@@ -92,6 +96,8 @@ def _wait(
                 for event in new_events(lines):
                     take_event(event, found)
                     on_event(event)
+                    if found[event["index"]].settled:
+                        yield event["index"]
         except BaseException:
             end(interpreter)
             raise

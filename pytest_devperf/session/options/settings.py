@@ -53,6 +53,7 @@ class Settings:
     runner: str | None = None
     runtime_library: str | None = None
     only: str | None = None
+    resume: bool = False
     against: str | None = None
     aa: int | None = None
     budget: float | None = None

@@ -245,6 +245,7 @@ ROWS: tuple[Row, ...] = (
         metavar="N",
     ),
     Row("only", "one case of an app-hosted suite", metavar="ID"),
+    Row("resume", "go on with the newest session of this folder that was ended before its end", kind="flag"),
     *PLAN_ROWS,
 )
 

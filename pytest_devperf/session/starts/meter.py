@@ -43,6 +43,8 @@ class Meter:
         """Why a measurement did not complete."""
         self.app_launch: AppLaunch | None = None
         """Reports of an app."""
+        self.lost_device = False
+        """Whether the device went away while it was used."""
 
     # -- the calls of a test --------------------------------------------------------------------
 

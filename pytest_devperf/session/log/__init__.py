@@ -1,0 +1,1 @@
+"""Keep a log of a session from which it can be resumed after it was killed."""

@@ -1,0 +1,48 @@
+"""Take what process starts found, and judge the cases that need no other one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.edge import Reporter
+from pytest_devperf.session.found import StartFound
+from pytest_devperf.session.judge import judge
+from pytest_devperf.session.keep import keep
+from pytest_devperf.session.modes.paired_cases import ByCase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """Reaches the verdicts of a session, and reports them."""
+
+    mode: ByCase
+    reporter: Reporter
+    hint: str
+    """What fresh interpreters lack, which may be the reason why a case fails in one."""
+
+    def keep(self, found: StartFound) -> None:
+        """Keep what a later start found; judge the case at once if it failed: the user may want to stop there."""
+        keep(found, self.reporter, starts=self.mode.starts(found.state), hint=self.hint)
+        if not found.state.passed:
+            self.judge(found.state)
+
+    def judge_ready(self, states: Sequence[CaseState]) -> None:
+        """Judge the cases that failed, measured nothing, or need no other start."""
+        for state in states:
+            if state.pending and (not state.passed or not state.measured or self.mode.next_start(state) is None):
+                self.judge(state)
+
+    def judge_late(self, states: Sequence[CaseState]) -> Sequence[CaseState]:
+        """Judge cases for whose next start there is no time; return those that need another look."""
+        for state in states:
+            state.out_of_time = True
+            self.judge(state, final=state.look is not None)
+        return states
+
+    def judge(self, state: CaseState, *, final: bool = False) -> None:
+        """Reach a verdict and report it, unless the case needs another look first and there is time for it."""
+        if judge(state, self.mode, final=final):
+            state.concluded = True
+            self.reporter.conclude(state)
