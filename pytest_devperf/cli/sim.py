@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         _ended_by_signals(),
     ):
         echo(_welcome(phone))
-        _tell_changes(phone)
+        _print_changes(phone)
     return 0
 
 
@@ -102,7 +102,7 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _tell_changes(phone: SimPhone) -> None:
+def _print_changes(phone: SimPhone) -> None:
     """Wait forever, and print when the phone starts or stops throttling."""
     shown = phone.state.status
     while True:

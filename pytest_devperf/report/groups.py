@@ -105,7 +105,7 @@ def size_of(entry: Entry) -> float:
 
 
 def headline(report: Report) -> str:
-    """Say in one sentence what became of a report.
+    """Return the result of a report in one sentence.
 
     >>> headline(Report())
     'No case was measured'

@@ -62,7 +62,7 @@ def level_changes(points: Sequence[Point]) -> Mapping[int, Shift]:
 
 
 def change_words(shift: Shift, metric: Measurement) -> str:
-    """Say how a level changed, in a few words."""
+    """Describe how a level changed, in a few words."""
     worse = (shift.percent > 0) == (metric.better == "lower")
     words = ("slower", "faster") if metric.unit == "ms" else ("worse", "better")
     return f"{words[0] if worse else words[1]} {shift.percent:+.1f} %"

@@ -73,7 +73,7 @@ def test_a_dirty_checkout_is_compared_with_a_revision_and_stays_as_it_is(suite: 
     assert not (repository.path / "hooked").exists()
 
 
-def test_tests_that_import_nothing_of_the_revision_say_so(suite: Suite, repository: Repository) -> None:
+def test_tests_that_import_nothing_of_the_revision_are_reported(suite: Suite, repository: Repository) -> None:
     repository.commit("v1", {"conftest.py": "", "test_ab.py": "def test_sum(devperf):\n    devperf(sum, [1, 2])\n"})
     result = suite.run_here("--devperf-iterations=1", "--devperf-processes=1", "--devperf-against=v1")
     assert "the tests imported no module of v1 (" in suite.flat(result)

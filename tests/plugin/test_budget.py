@@ -19,7 +19,7 @@ def test_sum(devperf, number):
 """
 
 
-def test_a_session_ends_in_time_and_says_what_was_left_out(suite: Suite) -> None:
+def test_a_session_ends_in_time_and_reports_what_was_left_out(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=TESTS)
 
     suite.takes(sum=1_000_000)

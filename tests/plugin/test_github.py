@@ -128,7 +128,7 @@ def test_ordinary():
 """
 
 
-def test_cases_that_fail_by_themselves_are_annotated_where_they_fail_and_other_tests_are_not(step: Suite) -> None:
+def test_cases_that_fail_by_themselves_are_annotated_at_their_line_and_other_tests_are_not(step: Suite) -> None:
     step.pytester.makepyfile(test_two=FAILING)
 
     result = step.run("--devperf")

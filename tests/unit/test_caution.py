@@ -219,7 +219,7 @@ def test_sensors_of_a_phone_are_reported() -> None:
     assert slugs(context(throttled=False, faked=True, charging=True), kind="android") == ["faked-sensors", "charging"]
 
 
-def test_a_stable_run_has_no_grade_to_tell() -> None:
+def test_a_stable_run_has_no_grade_to_report() -> None:
     assert slugs(quality="STABLE") == []
 
 

@@ -91,7 +91,7 @@ def test_quiet_repetitions_recommend_the_tolerance_there_is() -> None:
     assert found.detectable_pct == pytest.approx(2.0, abs=0.1)
 
 
-def test_all_that_repetitions_show_is_told() -> None:
+def test_everything_that_repetitions_show_is_reported() -> None:
     boxes = [record(scalars([value] * 3, kind="recorded")) for value in (100.0, 104.0, 102.0)]
     assert noise(boxes, Policy(tolerance={"boxes": 0.03})) == (
         Noise(
@@ -118,7 +118,7 @@ def test_a_tolerance_is_recommended_in_whole_steps_and_only_if_one_is_needed() -
     assert two.starts_pct is None
 
 
-def test_two_starts_tell_how_starts_differ() -> None:
+def test_two_starts_show_how_starts_differ() -> None:
     (found,) = noise([record(timed([1e6, 1.02e6], per_start=6)) for _ in range(2)], POLICY)
     assert found.starts_pct == pytest.approx(100 * 0.02 / 2**0.5 / 1.01)
 
@@ -155,7 +155,7 @@ def test_waits_for_a_cpu_are_taken_off_the_repetition_that_confirms_too() -> Non
     assert found.false_alarms == 0
 
 
-def test_spread_within_repetitions_is_told_from_spread_between_them() -> None:
+def test_spread_within_repetitions_is_distinguished_from_spread_between_them() -> None:
     (starts,) = noise([record(timed([1e6, 1.02e6, 1.04e6])) for _ in range(3)], POLICY)
     assert starts.starts_pct == pytest.approx(1.96, abs=0.05)
     assert starts.runs_pct == 0
@@ -169,7 +169,7 @@ def test_the_recommended_tolerance_of_a_metric_suits_every_case() -> None:
     assert recommended({"a": quiet, "b": loud, "c": quiet}) == {"latency": 7.0}
 
 
-def test_the_anchor_is_used_where_it_is_the_same_throughout() -> None:
+def test_the_anchor_is_used_if_it_is_the_same_throughout() -> None:
     levels = ((1e6, 5000), (1.05e6, 5250), (1.05e6, 5250))
     anchored = [
         record(timed([floor] * 3, anchors_ns=at), run_context=RunContext(anchor=ANCHOR)) for floor, at in levels

@@ -107,7 +107,7 @@ def test_process_starts_that_differ_as_much_leave_no_winner() -> None:
     assert sweep.winner is None
 
 
-def test_one_process_start_each_cannot_tell() -> None:
+def test_one_process_start_each_proves_nothing() -> None:
     assert rank([entrant("a", 1.0), entrant("b", 2.0)]).winner is None
 
 

@@ -184,7 +184,7 @@ def _cautions(record: Record) -> Content:
 
 
 def _remedy(slug: str) -> str | None:
-    """Say what to do about a caution that refuses a comparison."""
+    """Return the remedy for a caution that refuses a comparison."""
     remedy = CAUTIONS[slug].remedy if slug in CAUTIONS else ""
     return f". What to do: {remedy}." if remedy else None
 

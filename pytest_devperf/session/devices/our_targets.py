@@ -30,7 +30,7 @@ class TargetOptions:
     runner: str | None = None
     runtime_library: str | None = None
     relocation: Relocation | None = None
-    """Where the files lie that workloads name; None: where the test says."""
+    """The folder of the files that workloads name; None: as the test names them."""
 
 
 def open_target(spec: str, targets: SessionTargets, options: TargetOptions) -> Target | None:

@@ -103,7 +103,7 @@ class Outputs:
         return [words_for(output.name) for output in self._outputs if output.name not in self._written]
 
     def partial_sentence(self, report: Report) -> str | None:
-        """Say that the files contain only a part of the cases; None if they contain all, or there is no file."""
+        """Report that the files contain only a part of the cases; None if they contain all, or there is no file."""
         finished, unfinished = sum(len(run.cases) for run in report.runs), report.pending
         if not unfinished or not self._written:
             return None

@@ -84,7 +84,7 @@ class Handover:
     """Folders before its own import path, if it keeps that: the working directory under `python -m pytest`."""
     turns: Turns | None = None
     relocation: Relocation | None = None
-    """Where the files lie that workloads name; None: where the test says."""
+    """The folder of the files that workloads name; None: as the test names them."""
 
 
 def parse_handover(data: bytes) -> Handover:

@@ -88,8 +88,8 @@ def build(project: Path, modules: Path, words: str) -> None:
         log = modules.with_suffix(".log")
         log.write_bytes(done.stdout)
         lines = [line for line in done.stdout.decode(errors="replace").splitlines() if "rror" in line]
-        said = excerpt(printable(lines[-1].strip())) if lines else f"exit code {done.returncode}"
-        raise UsageError(f"{words} cannot be built ({said})", f"the whole output is in {log}")
+        shown = excerpt(printable(lines[-1].strip())) if lines else f"exit code {done.returncode}"
+        raise UsageError(f"{words} cannot be built ({shown})", f"the whole output is in {log}")
 
 
 def _installer(words: str) -> list[str]:
@@ -107,8 +107,8 @@ def _isolation(project: Path) -> list[str]:
 
 
 def _build_requirements(project: Path) -> list[str]:
-    told = _read_toml(project).get("build-system")
-    wanted = told.get("requires") if isinstance(told, dict) else None
+    table = _read_toml(project).get("build-system")
+    wanted = table.get("requires") if isinstance(table, dict) else None
     return list(map(str, wanted)) if isinstance(wanted, list) else ["setuptools"]
 
 
@@ -143,16 +143,16 @@ def _source(distribution: Distribution) -> Path | None:
 
 def _direct_url(distribution: Distribution) -> dict[str, object]:
     try:
-        told = parse_json(distribution.read_text("direct_url.json") or "{}")
+        table = parse_json(distribution.read_text("direct_url.json") or "{}")
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return table if isinstance(table, dict) else {}
 
 
 def _is_editable(distribution: Distribution) -> bool:
-    told = _direct_url(distribution).get("dir_info")
+    table = _direct_url(distribution).get("dir_info")
     # `setup.py develop` leaves the metadata in the checkout, without a list of files.
-    return (isinstance(told, dict) and told.get("editable") is True) or distribution.read_text("RECORD") is None
+    return (isinstance(table, dict) and table.get("editable") is True) or distribution.read_text("RECORD") is None
 
 
 def _is_compiled(distribution: Distribution) -> bool:
@@ -197,10 +197,10 @@ def _read_toml(folder: Path) -> dict[str, Any]:
         import tomli as tomllib  # pytest needs it there
 
     try:
-        told: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        table: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told
+    return table
 
 
 def _is_below(file: str, place: str) -> bool:

@@ -54,7 +54,7 @@ def make_environment(folder: Path, side: Side) -> Environment:
     venv.EnvBuilder(with_pip=False, symlinks=os.name != "nt").create(folder)
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     packages = folder / "Lib" / "site-packages" if os.name == "nt" else next(folder.glob("lib/python*/site-packages"))
-    told = {
+    instructions = {
         "top": os.path.realpath(side.top),
         "tree": os.path.realpath(side.tree),
         "ignored": list(side.ignored),
@@ -66,7 +66,7 @@ def make_environment(folder: Path, side: Side) -> Environment:
         "sites": [place for place in SYS_PATH if Path(place).name in SITES],
     }
     (packages / "_devperf_redirect.py").write_bytes(Path(redirect.__file__).read_bytes())
-    (packages / "_devperf_redirect.json").write_text(json.dumps(told), encoding="ascii")
+    (packages / "_devperf_redirect.json").write_text(json.dumps(instructions), encoding="ascii")
     (packages / "_devperf_redirect.pth").write_text("import _devperf_redirect\n", encoding="ascii")
     python = programs / ("python.exe" if os.name == "nt" else "python")
     for script in side.scripts:

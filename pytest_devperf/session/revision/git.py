@@ -123,7 +123,7 @@ def without_git(top: Path, *, ignored: bool) -> tuple[str, ...]:
 
     Args:
         top: The top of a checkout.
-        ignored: Whether those that git is told to ignore are returned, or the others.
+        ignored: Whether to return the files that git ignores, or the others.
     """
     kind = ("--ignored",) if ignored else ()
     found = git(top, "ls-files", "-z", "--others", *kind, "--exclude-standard", "--directory")

@@ -53,21 +53,21 @@ BENCHMARKS = frozenset({"bench", "benchmark", "benchmarks", "perf", "performance
 """Folders of tests, unless they are in a package: then they may be part of it."""
 
 EVERY_FILE = frozenset({"*", "*.py"})
-"""Values of `python_files` that do not tell tests from other modules."""
+"""Values of `python_files` that do not distinguish tests from other modules."""
 
 
 class Redirection:
     """Where the modules of a checkout come from."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
+    def __init__(self, instructions: dict[str, Any]) -> None:
         """Take the content of `_devperf_redirect.json`."""
-        self.top: str = told["top"]
-        self.tree: str = told["tree"]
-        self._ignored = frozenset(told["ignored"])
-        self._apart = tuple(told["apart"])
-        self._tests = frozenset(told["tests"])
-        self._patterns = tuple(pattern for pattern in told["python_files"] if pattern not in EVERY_FILE)
-        self.built = frozenset(told["built"])
+        self.top: str = instructions["top"]
+        self.tree: str = instructions["tree"]
+        self._ignored = frozenset(instructions["ignored"])
+        self._apart = tuple(instructions["apart"])
+        self._tests = frozenset(instructions["tests"])
+        self._patterns = tuple(pattern for pattern in instructions["python_files"] if pattern not in EVERY_FILE)
+        self.built = frozenset(instructions["built"])
 
     def place(self, path: str) -> str | None:
         """Return where a path is in the checkout or the tree, relative to its top; None if in neither."""
@@ -189,12 +189,12 @@ class Redirected(MetaPathFinder):
         return spec if place is None else TreeFinder(self._redirection, place).find_spec(name, target)
 
 
-def install(told: dict[str, Any]) -> None:
+def install(instructions: dict[str, Any]) -> None:
     """Share the packages of another environment, and redirect the modules of its checkout."""
-    sys.path.extend(told["first"])
-    for folder in told["sites"]:
+    sys.path.extend(instructions["first"])
+    for folder in instructions["sites"]:
         site.addsitedir(folder)
-    redirection = Redirection(told)
+    redirection = Redirection(instructions)
     sys.path_hooks.insert(0, redirection.hook)
     sys.path_importer_cache.clear()
     sys.meta_path[:] = [each if each in STANDARD else Redirected(redirection, each) for each in sys.meta_path]
