@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.errors import CaseError
-from pytest_devperf.inputs.bits import Bits, whole
+from pytest_devperf.inputs.bits import Bits, require_numpy, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +53,7 @@ def tensor(
     Raises:
         CaseError: A size is unknown or negative, the type isn't numeric, or the bounds don't fit it.
     """
+    require_numpy()
     import numpy as np
 
     sizes = _sizes(shape)

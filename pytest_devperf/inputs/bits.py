@@ -40,6 +40,7 @@ class Bits:
 
     def __init__(self, domain: int, seed: int) -> None:
         """Seed the stream; equal arguments give equal streams."""
+        require_numpy()
         from numpy.random import PCG64, SeedSequence
 
         self._source = PCG64(SeedSequence((VERSION, domain, whole("seed", seed, least=0, most=LARGEST_SEED))))
@@ -64,6 +65,18 @@ class Bits:
     def one(self, low: int, high: int) -> int:
         """Draw one integer in [low, high)."""
         return low + int(self.below(1, high - low)[0])
+
+
+def require_numpy() -> None:
+    """Refuse to draw without NumPy, which only inputs and models need.
+
+    Raises:
+        CaseError: It is not installed.
+    """
+    try:
+        import numpy as np  # noqa: F401 - callers import it themselves
+    except ImportError:
+        raise CaseError("devperf.inputs needs numpy", "pip install 'pytest-devperf[inputs]'") from None
 
 
 def whole(name: str, value: object, *, least: int, most: int) -> int:

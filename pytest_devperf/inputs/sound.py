@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_devperf.errors import CaseError
-from pytest_devperf.inputs.bits import Bits, whole
+from pytest_devperf.inputs.bits import Bits, require_numpy, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +60,7 @@ def audio(seconds: float, *, rate: int = 16_000, seed: int = 0) -> NDArray[np.fl
     Raises:
         CaseError: A parameter is out of bounds.
     """
+    require_numpy()
     import numpy as np
 
     rate = whole("rate", rate, least=LOWEST_RATE_HZ, most=HIGHEST_RATE_HZ)

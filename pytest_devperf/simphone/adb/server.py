@@ -12,6 +12,7 @@ import time
 from typing import final
 
 from pytest_devperf.errors import TargetError, UsageError
+from pytest_devperf.targets.android.adb.attached import load_adbutils
 
 START_S = 8.0
 """Longest wait for the server; it takes 0.1 s, or 3 s if an older adb searches for cables first."""
@@ -33,13 +34,12 @@ def adb_program() -> str:
     """Find adb: `$ADBUTILS_ADB_PATH`, then PATH, then the one packaged with adbutils.
 
     Raises:
-        UsageError: adb is not installed.
+        UsageError: adb is not installed, nor adbutils, which brings one.
     """
     named = os.environ.get("ADBUTILS_ADB_PATH") or shutil.which("adb")
     if named:
         return named
-    import adbutils
-
+    adbutils = load_adbutils()
     try:
         return str(adbutils.adb_path())
     except RuntimeError:

@@ -70,10 +70,26 @@ class Attached:
 
 
 def make_client(server_port: int | None) -> Any:  # noqa: ANN401 - adbutils has no types
-    """Create a client of the adb server; this starts and connects nothing."""
-    import adbutils
+    """Create a client of the adb server; this starts and connects nothing.
 
+    Raises:
+        UsageError: adbutils is not installed.
+    """
+    adbutils = load_adbutils()
     return adbutils.AdbClient(port=server_port) if server_port else adbutils.AdbClient()
+
+
+def load_adbutils() -> Any:  # noqa: ANN401 - it has no types
+    """Import adbutils, which only phones need.
+
+    Raises:
+        UsageError: It is not installed.
+    """
+    try:
+        import adbutils
+    except ImportError as error:
+        raise UsageError(f"phones need the package {error.name}", "pip install 'pytest-devperf[phone]'") from error
+    return adbutils
 
 
 def demand_server(client: Any) -> None:  # noqa: ANN401 - adbutils has no types
