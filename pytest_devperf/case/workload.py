@@ -13,6 +13,18 @@ CallShape = Literal["plain", "coroutine", "stream"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """How often a test has a call made in each process start, instead of what the plan says."""
+
+    samples: int
+    """Timed iterations."""
+    inner_loops: int = 1
+    """Calls in each of them."""
+    warmup: int = 0
+    """Unrecorded iterations before them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """A Python call in the measuring process."""
 
@@ -30,6 +42,8 @@ class Call:
     """How the function returns its result."""
     memory: bool = False
     """Whether this start measures memory: watching then begins before the first call."""
+    repeats: Repeats | None = None
+    """Exactly how often to call; there is no unrecorded first call then. None: the plan decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
+from pytest_devperf.case.plan import MIN_ITERATIONS, fewest_rounds
+from pytest_devperf.case.workload import Repeats
 from pytest_devperf.targets.protocol import RoundContext
 
 Stop = Literal["done", "early-pass", "converged", "too-slow"]
@@ -74,6 +76,33 @@ class StartPlan:
     def iterations_of(self, index: int, usual: int) -> int:
         """Return the iterations of a round by its zero-based index, where `usual` is the number in other rounds."""
         return usual if index or self.ready is None else self.ready
+
+    def repeating(self, repeats: Repeats) -> StartPlan:
+        """Return the plan of a start in which the test says how often to call.
+
+        Nothing ends it early and nothing is fitted. Rounds of starts in turns are counted by both sides, so only
+        their iterations change.
+        """
+        rounds = rounds_of(repeats.samples)
+        same = replace(self, iterations=repeats.samples // rounds, inner_loops=repeats.inner_loops, fixed=True)
+        if self.ready is not None:
+            return replace(same, ready=same.iterations)
+        starts = max(self.processes, fewest_rounds(same.iterations)) if rounds == 1 else self.processes
+        return replace(same, rounds=rounds, total_rounds=rounds * starts, bound_ns=None, converge=False)
+
+
+MOST_ROUNDS_OF_START = 4
+"""Rounds of a start in which the test says how often to call: as many as the default plan has in each of three."""
+
+
+def rounds_of(samples: int) -> int:
+    """Return the number of rounds into which samples can be divided evenly, none with too few for its quartiles.
+
+    >>> [rounds_of(samples) for samples in (1, 7, 10, 50, 1000)]
+    [1, 1, 2, 2, 4]
+    """
+    fits = (n for n in range(MOST_ROUNDS_OF_START, 1, -1) if samples % n == 0 and samples // n >= MIN_ITERATIONS)
+    return next(fits, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_devperf.errors import DevperfError
 from pytest_devperf.plugin.marks import FULL, MARKER, QUICK, add_markers, cases_of, is_case, takes_fixture
-from pytest_devperf.plugin.options import add_options, check_typed_values, check_values, idle_words, wants_measuring
+from pytest_devperf.plugin.options import (
+    add_options,
+    check_typed_values,
+    check_values,
+    idle_words,
+    read_ini,
+    wants_measuring,
+)
 from pytest_devperf.session.launch import origin
-from pytest_devperf.session.options.table import OUTPUTS
+from pytest_devperf.session.options.table import COMPAT, OUTPUTS
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.fixture import Benchmark
@@ -53,6 +59,12 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         from pytest_devperf.plugin.configure import reserve_output
 
         reserve_output(early_config)
+    if early_config.getini(COMPAT.key) is not None:
+        from pytest_devperf.plugin.calls import usage_errors
+
+        with usage_errors():
+            if read_ini(early_config, COMPAT):
+                early_config.pluginmanager.import_plugin("pytest_devperf.compat")
     return (yield)
 
 
@@ -129,11 +141,9 @@ def devperf(request: pytest.FixtureRequest) -> Generator[Benchmark, None, None]:
             "measure fixed inputs in a test without @given",
             pytrace=False,
         )
-    from pytest_devperf.plugin.calls import benchmark_of
+    from pytest_devperf.plugin.calls import benchmark_of, closed_at_end
+    from pytest_devperf.plugin.fixture import Benchmark
 
-    benchmark = benchmark_of(request)
-    yield benchmark
-    try:
-        benchmark.close()
-    except DevperfError as error:
-        pytest.fail(error.beside(request.node.nodeid), pytrace=False)
+    benchmark = benchmark_of(request, Benchmark)
+    with closed_at_end(benchmark, request):
+        yield benchmark

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pytest_devperf.session.devices.targets import SessionTargets
     from pytest_devperf.session.starts.meter import Meter
     from pytest_devperf.targets.protocol import Target
+
+AnyBenchmark = TypeVar("AnyBenchmark", bound="Benchmark")
 
 
 @contextmanager
@@ -83,9 +85,8 @@ def _targets_of(config: pytest.Config) -> SessionTargets:
     return config.stash[TARGETS] if TARGETS in config.stash else open_targets(config, AUTO, TargetOptions())
 
 
-def benchmark_of(request: pytest.FixtureRequest) -> Benchmark:
+def benchmark_of(request: pytest.FixtureRequest, kind: type[AnyBenchmark]) -> AnyBenchmark:
     """Make the fixture of a test: it measures if the session does, otherwise it calls once."""
-    from pytest_devperf.plugin.fixture import Benchmark
     from pytest_devperf.session.starts.workloads import Workloads
 
     config = request.config
@@ -93,7 +94,7 @@ def benchmark_of(request: pytest.FixtureRequest) -> Benchmark:
     meter = meters.meter(request.node) if meters is not None else None
     folder = str(request.node.path.parent)
     if meter is not None:
-        return Benchmark(Workloads(meter.bench.case.id, folder, config.stash[PROVIDERS]), meter)
+        return kind(Workloads(meter.bench.case.id, folder, config.stash[PROVIDERS]), meter)
     from pytest_devperf.session.starts.once import Once
 
     elsewhere = target_elsewhere(request.node) if meters is None else None
@@ -105,7 +106,17 @@ def benchmark_of(request: pytest.FixtureRequest) -> Benchmark:
         config.stash[PROVIDERS] = read_providers(config)
         config.pluginmanager.register(Unmeasured(), CALLS)
     workloads = Workloads(request.node.nodeid, folder, config.stash[PROVIDERS])
-    return Benchmark(workloads, Once(lambda: _targets_of(config).host()))
+    return kind(workloads, Once(lambda: _targets_of(config).host()))
+
+
+@contextmanager
+def closed_at_end(benchmark: Benchmark, request: pytest.FixtureRequest) -> Iterator[None]:
+    """End a test's use of its fixture; what it forgot fails it."""
+    yield
+    try:
+        benchmark.close()
+    except DevperfError as error:
+        pytest.fail(error.beside(request.node.nodeid), pytrace=False)
 
 
 class Calls:

@@ -11,7 +11,7 @@ import pytest
 from pytest_devperf.errors import UsageError
 from pytest_devperf.plugin.marks import is_case
 from pytest_devperf.session.options.parse import parse_bool
-from pytest_devperf.session.options.table import ADVANCED, AIMS, EVERYDAY, FLAGS, INI_ONLY, PLAN_ROWS, ROWS, Row
+from pytest_devperf.session.options.table import ADVANCED, AIMS, COMPAT, EVERYDAY, FLAGS, INI_ONLY, PLAN_ROWS, ROWS, Row
 
 if TYPE_CHECKING:
     from pytest_devperf.session.options.settings import Settings
@@ -34,7 +34,7 @@ def add_options(parser: pytest.Parser) -> None:
         else:
             add(row.flag, dest=row.key, default=None, metavar=row.metavar, help=_escaped(row))
         parser.addini(row.key, row.help, default=None)
-    for row in INI_ONLY:
+    for row in (*INI_ONLY, COMPAT):
         parser.addini(row.key, row.help, default=None)
 
 

@@ -191,6 +191,10 @@ class Record(Struct, frozen=True, kw_only=True):
     suite: str = "quick"
     sweep: str | None = None
     """Group of configurations to rank against each other."""
+    group: str | None = None
+    """Group that pytest-benchmark's marker or fixture names."""
+    extra_info: dict[str, Any] = field(default_factory=dict)
+    """What a test says about its measurement, without effect on comparisons."""
     outcome: Outcome = "passed"
     reason: str | None = None
     workload: WorkloadRecord

@@ -74,6 +74,8 @@ def record_of(
     plan = state.case.plan
     record = msgspec.structs.replace(
         record,
+        group=first.group,
+        extra_info=first.extra_info,
         run_context=replace(context, env={**context.env, **first.env}),
         metrics=metrics,
         skipped_methods=tuple(

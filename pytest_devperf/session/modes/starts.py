@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_devperf.case.plan import rounds_of_start
+from pytest_devperf.case.plan import MIN_NARROW_ROUNDS, rounds_of_start
 from pytest_devperf.compare.bound import early_bound_ns, pace_of
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.measure.undisturbed import earlier_of
@@ -39,6 +39,8 @@ def starts_of(state: CaseState) -> int:
     """Count the process starts with rounds."""
     if state.app is not None and state.app.app.no_launch:
         return 1  # an app that the user starts is started once, for all rounds
+    if state.starts and state.starts[0].narrow and "processes" not in state.case.named:
+        return max(state.case.plan.processes, MIN_NARROW_ROUNDS)  # every start has one round
     return state.case.plan.processes
 
 

@@ -260,6 +260,9 @@ INI_ONLY: tuple[Row, ...] = (
     ),
 )
 
+COMPAT = Row("compat", "provide pytest-benchmark's fixture, as -p pytest_devperf.compat does", kind="flag")
+"""Ini key that is read before all others: which plugins there are depends on it."""
+
 AIMS: tuple[Row, ...] = tuple(row for row in ROWS if row.name in {"save", "compare", "against", "aa"})
 """Options that set the purpose of a measuring session. On the command line each implies `--devperf`; an ini key sets
 how a session measures, never whether."""

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import Protocol
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import MIN_ITERATIONS
-from pytest_devperf.case.workload import Call, Workload
+from pytest_devperf.case.workload import Call, Repeats, Workload
 from pytest_devperf.measure.loop import RoundHooks, measure_start
 from pytest_devperf.measure.round import Round
-from pytest_devperf.metric import Metric
+from pytest_devperf.metric import LONGEST_S, Metric
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.session.starts.device import is_phone, is_this_machine, rest_s
 from pytest_devperf.session.starts.notes import StartNotes
 from pytest_devperf.session.starts.orders import Orders
 from pytest_devperf.session.starts.start import CaseStart
-from pytest_devperf.targets.awaited import AnyRunner, run_now
+from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
 from pytest_devperf.targets.protocol import Clock, Target
 
 __tracebackhide__ = True
@@ -101,14 +101,26 @@ class Bench:
         self.notes.enter(workload, name, target)
         return target
 
-    async def take_rounds(self, runner: AnyRunner, metric: Metric) -> None:
-        """Take the planned rounds of a metric, if there are any."""
+    async def take_rounds(self, runner: AnyRunner, metric: Metric, repeats: Repeats | None = None) -> None:
+        """Take the rounds of a metric that are asked of this start, if any are.
+
+        Args:
+            runner: The workload.
+            metric: What it is measured as.
+            repeats: How often the test has it called; None: the plan decides.
+        """
         self.notes.add_software(runner)
         if not self.takes_rounds:
             return
         self.notes.claim(metric.name)
-        start_plan = self.orders.start_plan(metric.name)
-        start_result = await measure_start(runner, start_plan, self.case.plan, self.tools.clock, self.round_hooks())
+        start_plan, plan = self.orders.start_plan(metric.name), self.case.plan
+        if repeats is not None:
+            start_plan = start_plan.repeating(repeats)
+            plan = replace(plan, warmup=0, max_time=LONGEST_S)
+            self.start.narrow = start_plan.iterations < MIN_ITERATIONS
+            if repeats.warmup:
+                await run_timed(runner, repeats.warmup, repeats.inner_loops)
+        start_result = await measure_start(runner, start_plan, plan, self.tools.clock, self.round_hooks())
         self.notes.add_result(metric, start_result)
 
     async def take_memory_of_call(self, runner: AnyRunner) -> None:
@@ -136,6 +148,11 @@ class Bench:
         return self._cool_again(target)
 
 
+def repeats_of(workload: Workload) -> Repeats | None:
+    """Return how often the test has a workload called; None if the plan decides."""
+    return workload.repeats if isinstance(workload, Call) else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedProbe:
     """A workload that was timed as a metric."""
@@ -149,6 +166,6 @@ class TimedProbe:
         if not bench.takes_rounds and not bench.notes.wants_memory(self.workload):
             return
         with target.start(self.workload, bench.orders.process) as runner:
-            run_now(bench.take_rounds(runner, self.metric))
+            run_now(bench.take_rounds(runner, self.metric, repeats_of(self.workload)))
             if isinstance(self.workload, Call):
                 run_now(bench.take_memory_of_call(runner))

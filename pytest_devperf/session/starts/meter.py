@@ -11,7 +11,7 @@ from pytest_devperf.case.plan import MIN_ITERATIONS
 from pytest_devperf.case.workload import App, Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.metric import LATENCY, LOAD, Better, Metric, time_metric
-from pytest_devperf.session.starts.bench import Bench, TimedProbe
+from pytest_devperf.session.starts.bench import Bench, TimedProbe, repeats_of
 from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
 from pytest_devperf.targets.protocol import Answering
@@ -185,7 +185,7 @@ class Meter:
         bench = self.bench
         if bench.takes_rounds:
             bench.probes.append(TimedProbe(metric=metric, workload=workload))
-        await bench.take_rounds(runner, metric)
+        await bench.take_rounds(runner, metric, repeats_of(workload))
         if not isinstance(workload, Call):
             return
         if self._loaded is None:

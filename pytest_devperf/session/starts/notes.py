@@ -140,6 +140,14 @@ class StartNotes:
             fact = self.start.facts[readable(name)] = plain_fact(value, Digest(self._prefixes))
             self.start.digests[f"facts: fact {name!r}"] = Digest().of(fact).hex()[:FINGERPRINT_DIGITS]
 
+    def describe(self, group: object, extra_info: Mapping[str, Any]) -> None:
+        """Write down what a test says about its measurement, which need not be the same in every start."""
+        from pytest_devperf.session.starts.facts import plain_fact, readable
+
+        digest = Digest(self._prefixes)
+        self.start.group = None if group is None else readable(str(group))
+        self.start.extra_info = {readable(str(name)): plain_fact(value, digest) for name, value in extra_info.items()}
+
     # -- measurements -----------------------------------------------------------------------------
 
     def claim(self, name: str) -> None:

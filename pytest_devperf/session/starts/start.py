@@ -63,6 +63,8 @@ class CaseStart:
     facts: dict[str, Any] = field(default_factory=dict)
     model_sha256: str | None = None
     skipped_methods: dict[str, str] = field(default_factory=dict)
+    group: str | None = None
+    extra_info: dict[str, Any] = field(default_factory=dict)
     env: dict[str, str | None] = field(default_factory=dict)
     looks: list[Context] = field(default_factory=list)
     prerun: Context | None = None
@@ -71,6 +73,8 @@ class CaseStart:
     unsupported: str | None = None
     timed_whole: bool = False
     """Whether a program was timed as a whole."""
+    narrow: bool = False
+    """Whether the test itself says how often to call, and a round has fewer samples than quartiles need."""
     unseen_children: bool = False
     """Whether a child process ended whose memory was not counted."""
     solo: bool = False

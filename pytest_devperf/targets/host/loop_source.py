@@ -89,6 +89,7 @@ def _format_iteration(shape: LoopShape) -> list[str]:
     call = format_call(shape)
     if shape.inner:
         return [
+            *setup,
             "passes = repeat(None, loops)",
             "started = clock()",
             "for _ in passes:",

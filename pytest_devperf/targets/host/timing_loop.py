@@ -70,6 +70,8 @@ class TimingLoop:
     @property
     def loops(self) -> bool:
         """Whether the call can be repeated within one iteration."""
+        if self._call.repeats is not None:
+            return True  # a setup precedes each iteration, whatever the number of calls in it
         return self._call.setup is None and self._call.shape != "stream"
 
     @property
