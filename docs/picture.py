@@ -1,8 +1,9 @@
-"""Make the README's picture from a real run: save, slow one case down by a quarter, compare.
+"""Make the pictures of the documentation from a real run: save, slow one case down by a quarter, compare.
 
     pip install rich && python docs/picture.py
 
-Writes docs/picture.svg.
+Writes the terminal to docs/picture.svg, and the HTML report to docs/report-light.png and docs/report-dark.png. Needs
+the extra `dev`, and Debian's packages chromium and chromium-driver.
 """
 
 from __future__ import annotations
@@ -16,8 +17,19 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
+from selenium import webdriver
+from selenium.webdriver.support.ui import WebDriverWait
 
-WIDTH = 104
+WIDTH = 100
+PAGE_SIZE = (1000, 1480)
+"""Width and height of the report's pictures in CSS pixels."""
+
+DRAWN = "return document.querySelectorAll('canvas').length > 1"
+"""Whether the charts of the first case were drawn."""
+
+WAIT_S = 60.0
+"""Longest wait for the charts."""
+
 SUITE = """
 import hashlib
 import os
@@ -55,22 +67,43 @@ def run(folder: Path, *arguments: str, **environment: str) -> str:
     ).stdout
 
 
+def photograph(report: Path, docs: Path) -> None:
+    """Show a report in Chromium without a window, in both colour schemes, and save what is seen."""
+    options = webdriver.ChromeOptions()
+    for argument in ("headless=new", "no-sandbox", "disable-gpu", "hide-scrollbars"):
+        options.add_argument(f"--{argument}")
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+    width, height = PAGE_SIZE
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    for scheme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        browser.get(report.as_uri())
+        WebDriverWait(browser, WAIT_S).until(lambda _: browser.execute_script(DRAWN))
+        browser.save_screenshot(docs / f"report-{scheme}.png")
+    browser.quit()
+
+
 def main() -> None:
     """Run twice and draw the second run."""
+    docs = Path(__file__).resolve().parent
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "shop")
         folder.mkdir()
         (folder / "test_shop.py").write_text(SUITE)
         plugin = ("-p", "pytest_devperf.plugin")
         run(folder, *plugin, "--devperf-save=baseline")
-        printed = run(folder, *plugin, "--devperf-compare=baseline", SLOWER="1")
+        report = folder / "report.html"
+        printed = run(folder, *plugin, "--devperf-compare=baseline", f"--devperf-html={report}", SLOWER="1")
         printed = printed.replace(name, "~")
+        photograph(report, docs)
     console = Console(record=True, width=WIDTH, file=Path(os.devnull).open("w"))  # noqa: SIM115 - ends with us
     console.print(Text.from_ansi("$ pytest --devperf-compare=baseline\n" + printed.rstrip()))
     drawn = console.export_svg(title="pytest-devperf")
     # Without the fonts that it would fetch from elsewhere: any monospaced one will do.
     drawn = re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.DOTALL)
-    Path(__file__).with_name("picture.svg").write_text(drawn)
+    (docs / "picture.svg").write_text(drawn)
 
 
 if __name__ == "__main__":

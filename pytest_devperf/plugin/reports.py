@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
-from pytest_devperf.plugin.terminal import Section, Sentence
-from pytest_devperf.report.detail import failure_text
+from pytest_devperf.plugin.terminal import Sentence
+from pytest_devperf.report.detail import brief_failure_text, failure_text
 from pytest_devperf.report.properties import properties_of
 from pytest_devperf.session.case_state import CaseState, TestOutcome
 
@@ -69,17 +68,18 @@ class RanTest:
         for report in self.reports[own:]:
             report.user_properties.extend(properties)
 
-    def fail(self, message: str, section: Section | str, *, regressed: bool = False) -> None:
+    def fail(self, message: str, section: str, *, brief: str | None = None, regressed: bool = False) -> None:
         """Turn the reports into a failure with a message.
 
         Args:
             message: Text in the short summary and in JUnit.
-            section: Text of the failure's section.
+            section: Text of the failure where nothing else is shown, as in JUnit.
+            brief: Text of the failure's section on the terminal; None: `section`.
             regressed: Whether it fails only because of its verdict.
         """
         report = self.call_report
         strict = is_strict_xpass(report)
-        report.longrepr = Sentence(message, section, report.location)
+        report.longrepr = Sentence(message, section, report.location, brief=brief)
         if regressed and (strict or hasattr(report, "wasxfail")):
             if not hasattr(report, "wasxfail"):
                 mark = self.item.get_closest_marker("xfail")
@@ -192,8 +192,8 @@ class Reports:
             prefix = f"{state.case.id}: "
             test.fail(state.problem.what.removeprefix(prefix), str(state.problem).removeprefix(prefix))
         elif state.passed and verdict == "regressed":
-            message = failure_text(record).partition("\n")[0]
-            test.fail(message, partial(failure_text, record), regressed=True)
+            text = failure_text(record)
+            test.fail(text.partition("\n")[0], text, brief=brief_failure_text(record), regressed=True)
         elif state.passed and verdict == "incomparable" and self._fail_on_incomparable:
             assert record.comparison is not None
             message = f"incomparable: {record.comparison.reason or 'see the cautions'}"

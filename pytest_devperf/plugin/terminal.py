@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ from pytest_devperf.english import counted
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.report import as_text
 from pytest_devperf.report.github import without_command
-from pytest_devperf.report.header import order_words
+from pytest_devperf.report.header import header_lines, plan_line
 from pytest_devperf.report.live import format_cooling, format_measuring
-from pytest_devperf.report.paint import Paint, Tone, no_paint
+from pytest_devperf.report.paint import Paint, Tone
 from pytest_devperf.report.report import Report
 from pytest_devperf.report.table import wrapped
 from pytest_devperf.session.live_line import LiveLine
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from pytest_devperf.measure.round import Round
     from pytest_devperf.session.options.settings import Settings
 
-Section = Callable[[int, Paint], str]
-"""Writes a failure's section, from the width of a line and the function that colours text."""
-
-STORED_WIDTH = 80
-"""Line width without a terminal: in JUnit's file, and in messages from a worker of pytest-xdist."""
-
 STYLES: Mapping[Tone, Mapping[str, bool]] = {"bad": {"red": True}, "warn": {"yellow": True}, "good": {"green": True}}
 """pytest's own markup for each tone."""
 
@@ -49,28 +43,40 @@ def painter(tw: TerminalWriter) -> Paint:
 class Sentence(TerminalRepr):
     """A failure that shows a message instead of a traceback."""
 
-    def __init__(self, message: str, section: Section | str, location: tuple[str, int | None, str]) -> None:
+    def __init__(
+        self, message: str, section: str, location: tuple[str, int | None, str], *, brief: str | None = None
+    ) -> None:
+        """Create a failure.
+
+        Args:
+            message: Text in the short summary and in JUnit.
+            section: Text of the failure where nothing else is shown, as in JUnit.
+            location: Location of the test, as in its report.
+            brief: Text on the terminal, above the table of all cases; None: `section`.
+        """
         path, line, _ = location
         self.reprcrash = ReprFileLocation(path, (line or 0) + 1, message)
-        self._section = section if callable(section) else lambda _width, _paint: section
+        self._section = section
+        self._brief = section if brief is None else brief
 
     def __str__(self) -> str:
         """The whole section."""
-        return self._section(STORED_WIDTH, no_paint)
+        return self._section
 
     def toterminal(self, tw: TerminalWriter) -> None:
-        """Write the section as wide as the terminal; its sentences in red.
+        """Write the brief section as wide as the terminal; its sentences in red.
 
         In a file or a pipe, a sentence stays on one line, where it can be searched for.
         """
-        lines = self._section(tw.fullwidth, painter(tw)).splitlines()
+        lines = self._brief.splitlines()
         sentences = lines.index("") if "" in lines else 1
         for sentence in lines[:sentences]:
             on_terminal = tw._file.isatty()  # noqa: SLF001 - there is no public way
             for line in wrapped(sentence, tw.fullwidth) if on_terminal else [sentence]:
                 tw.line(line, red=True, bold=True)
         for line in lines[sentences:]:
-            tw.line(line)
+            for part in wrapped(line, tw.fullwidth, indent="    ") or [""]:
+                tw.line(part)
 
 
 class Screen:
@@ -100,7 +106,7 @@ class Screen:
 
     def header(self, report: Report) -> list[str]:
         """Describe the devices, their state, and how they are measured."""
-        return self._fitted(as_text.header_lines(report))
+        return self._fitted(header_lines(report, brief=True))
 
     def plan(self, settings: Settings, plan: Plan, cases: int, how: str, waits: str | None) -> None:
         """Print how much will be measured, once the cases are known.
@@ -117,9 +123,7 @@ class Screen:
             return
         baseline = settings.compared_with
         what = f"{counted(cases, 'case')} compared with {baseline}" if baseline else counted(cases, "case")
-        words = [what, how, *order_words(settings_of(plan))]
-        lines = [printable(f"devperf plan: {', '.join(words)}"), *([f"devperf waits: {waits}"] if waits else [])]
-        for line in self._fitted(lines):
+        for line in self._fitted([plan_line([what, how], settings_of(plan), waits)]):
             reporter.write_line(line)
 
     def _fitted(self, lines: Iterable[str]) -> list[str]:

@@ -90,8 +90,7 @@ class Controller:
         runs = tuple(run_before(phone.device, None, session.plan) for phone in self.phones)
         warnings = dict.fromkeys(phone.warning for phone in self.phones if phone.warning is not None)
         header = screen.header(Report(runs=runs, messages=tuple(warnings)))
-        plan = f"devperf plan: {settings_line(settings_of(session.plan))}"
-        return [*header, plan, f"devperf waits: {bounds_words(session.plan)}"]
+        return [*header, f"devperf plan: {settings_line(settings_of(session.plan))}; {bounds_words(session.plan)}"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - pytest-xdist's own type

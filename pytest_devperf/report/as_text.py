@@ -10,8 +10,8 @@ from functools import partial
 from pytest_devperf.compare.words import BLIND_PERCENT, blind, too_slow
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Record, Run
-from pytest_devperf.report.detail import caution_words, detail_lines, failure_text, stable_lines, stats_line
-from pytest_devperf.report.header import context_line, device_line, header_lines, run_line
+from pytest_devperf.report.detail import caution_words, detail_lines
+from pytest_devperf.report.header import context_line, device_line, run_line
 from pytest_devperf.report.outcome import word
 from pytest_devperf.report.paint import Paint, no_paint, painted_kind, painted_word
 from pytest_devperf.report.report import Report, Saved, kind_of
@@ -19,10 +19,11 @@ from pytest_devperf.report.row import COMPARED, MEASURED, compared_rows, measure
 from pytest_devperf.report.table import lay_out, wrapped
 from pytest_devperf.untrusted import printable
 
-__all__ = ["failure_text", "header_lines", "render", "stable_lines", "stats_line", "summary_line", "table_lines"]
-
 _NAMED_CASES = 3
 """Case ids listed for a caution that many cases share; the others are counted."""
+
+WORTH_KNOWING = 0.05
+"""Expected false alarms that are mentioned without being asked for: one session in twenty has one."""
 
 
 def render(
@@ -44,15 +45,14 @@ def render(
         blocks.append(table_lines(run.cases, width=width, all_metrics=verbosity > 0, paint=paint))
         if verbosity > 0:
             blocks += [_detail(record, width) for record in run.cases]
-        blocks.append(
-            [line for reason in reasons(run) if reason.id not in explained for line in _reason(reason, width, paint)]
-        )
+        blocks.append(_reason_lines(run, explained, width, paint))
         blocks.append(_wrapped(shared_lines(run), width))
         if any(record.sweep is not None for record in run.cases):
             from pytest_devperf.report.as_sweep import sweep_blocks
 
             blocks += sweep_blocks(run.cases, width=width)
-    blocks.append(_wrapped([*map(printable, report.messages), *reliability_lines(report)], width))
+    reliability = reliability_lines(report, fewest_false_alarms=0.0 if verbosity > 0 else WORTH_KNOWING)
+    blocks.append(_wrapped([*map(printable, report.messages), *reliability], width))
     blocks.append([printable(f"saved in {saved.path}") for saved in report.saved])
     blocks.append([summary_line(report, paint)])
     return "\n\n".join("\n".join(block) for block in blocks if block)
@@ -61,10 +61,19 @@ def render(
 def table_lines(
     records: Sequence[Record], *, width: int = 80, all_metrics: bool = False, paint: Paint = no_paint
 ) -> list[str]:
-    """Render the table of the cases, next to their baselines if there are any."""
+    """Render the table of the cases, next to their baselines if there are any.
+
+    Args:
+        records: The cases.
+        width: Line width in characters.
+        all_metrics: Whether to show every metric in a row of its own, including those that are never compared.
+        paint: Colours verdicts and grades.
+    """
     mark = partial(painted_word, paint=paint)
     if any(record.comparison is not None for record in records):
-        rows = [row for record in records for row in compared_rows(record, all_metrics=all_metrics)]
+        rows = [
+            row for record in records for row in compared_rows(record, all_metrics=all_metrics, folded=not all_metrics)
+        ]
         return lay_out(COMPARED, rows, width, mark)
     rows = [row for record in records for row in measured_rows(record, all_metrics=all_metrics)]
     return lay_out(MEASURED, rows, width, mark)
@@ -95,11 +104,18 @@ def reasons(run: Run) -> Iterator[Reason]:
         yield Reason(kind="missing", id=each, parts=("in the baseline, but not measured",))
 
 
-def _reason(reason: Reason, width: int, paint: Paint) -> list[str]:
-    """Render a reason, its first word coloured."""
-    head = word(reason.kind)
-    first, *rest = _wrapped([printable(f"{head} {reason.id}: {reason.words}")], width)
-    return [painted_kind(head, reason.kind, paint) + first.removeprefix(head), *rest]
+def _reason_lines(run: Run, explained: Collection[str], width: int, paint: Paint) -> list[str]:
+    """Render the reasons, their first words coloured; those that several cases share appear once."""
+    sharing: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for reason in reasons(run):
+        if reason.id not in explained:
+            sharing[reason.kind, reason.words].append(reason.id)
+    lines = []
+    for (kind, words), ids in sharing.items():
+        head = word(kind)
+        first, *rest = _wrapped([printable(f"{head} {_names(ids, len(run.cases))}: {words}")], width)
+        lines += [painted_kind(head, kind, paint) + first.removeprefix(head), *rest]
+    return lines
 
 
 def shared_lines(run: Run) -> list[str]:
@@ -177,8 +193,13 @@ def saved_words(saved: Saved) -> str:
     return text
 
 
-def reliability_lines(report: Report) -> list[str]:
-    """Return sentences on how reliable the verdicts are as a whole."""
+def reliability_lines(report: Report, *, fewest_false_alarms: float = 0.0) -> list[str]:
+    """Return sentences on how reliable the verdicts are as a whole.
+
+    Args:
+        report: The report of a session.
+        fewest_false_alarms: Expected number below which false alarms are not mentioned.
+    """
     lines: list[str] = []
     changes = (change for _, record in report.cases if record.comparison for change in record.comparison.changes)
     unseen = sum(map(blind, changes))
@@ -187,8 +208,9 @@ def reliability_lines(report: Report) -> list[str]:
             f"blind: {counted(unseen, 'verdict')} 'within noise' could not have seen a change of {BLIND_PERCENT:g} %: "
             "smaller changes show on a quieter device, or with more saved runs (--devperf-append)"
         )
-    if report.expected_false_alarms is not None and report.compared:
-        lines.append(f"expected false alarms in this run if nothing had changed: {report.expected_false_alarms:.2g}")
+    alarms = report.expected_false_alarms
+    if alarms is not None and report.compared and alarms >= fewest_false_alarms:
+        lines.append(f"expected false alarms in this run if nothing had changed: {alarms:.2g}")
     return lines
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Measurement, Record
-from pytest_devperf.report.paint import Paint, no_paint, painted_word
 from pytest_devperf.report.row import COMPARED, compared_rows
 from pytest_devperf.report.table import lay_out, wrapped
 from pytest_devperf.report.units import digits, format_percent, format_time, format_value, scale_for
@@ -61,13 +59,28 @@ def caution_lines(record: Record) -> list[str]:
     return [printable(f"caution {slug}: {words}".rstrip(": ")) for slug, words in caution_words(record)]
 
 
-def failure_text(record: Record, width: int = 80, paint: Paint = no_paint) -> str:
+def brief_failure_text(record: Record) -> str:
+    """Explain a regression above a table of all cases and a list of all cautions: only what they do not contain."""
+    whole = failure_text(record)
+    comparison = record.comparison
+    if comparison is None:
+        return whole
+    sentences = whole.partition("\n\n")[0]
+    facts = []
+    if comparison.baseline_runs:
+        facts.append(f"baseline: {_runs_words(comparison.baseline_runs)}")
+    slugs = [slug for slug, _ in caution_words(record)]
+    if slugs:
+        facts.append(f"cautions: {', '.join(slugs)}")
+    return "\n".join([sentences, "", *map(printable, facts)]) if facts else sentences
+
+
+def failure_text(record: Record, width: int = 80) -> str:
     """Explain a regression: sentences, values before and after, cautions, and other differences.
 
     Args:
         record: A case with its comparison.
         width: Line width in characters; sentences are not wrapped, so that they can be searched for.
-        paint: Colours verdicts.
     """
     from pytest_devperf.compare.words import sentence
 
@@ -77,17 +90,17 @@ def failure_text(record: Record, width: int = 80, paint: Paint = no_paint) -> st
     worse = [change for change in comparison.changes if change.verdict == comparison.verdict]
     lines = [printable(sentence(change)) for change in worse]
     lines += [printable(comparison.reason)] if comparison.reason else []
-    mark = partial(painted_word, paint=paint)
-    table = lay_out(COMPARED[1:], [row[1:] for row in compared_rows(record)], width, mark)
+    table = lay_out(COMPARED[1:], [row[1:] for row in compared_rows(record)], width)
     if table:
         lines += ["", *table]
     remarks = caution_lines(record) + [printable(f"different: {note}") for note in comparison.notes]
     if remarks:
         lines += ["", *(part for line in remarks for part in wrapped(line, width, indent="    "))]
     if comparison.baseline_runs:
-        runs = counted(len(comparison.baseline_runs), "run")
-        lines += [
-            "",
-            *wrapped(printable(f"baseline: {runs} ({', '.join(comparison.baseline_runs)})"), width, indent="    "),
-        ]
+        baseline = printable(f"baseline: {_runs_words(comparison.baseline_runs)}")
+        lines += ["", *wrapped(baseline, width, indent="    ")]
     return "\n".join(lines)
+
+
+def _runs_words(ids: Sequence[str]) -> str:
+    return f"{counted(len(ids), 'run')} ({', '.join(ids)})"

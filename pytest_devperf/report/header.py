@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_devperf.case.plan import Plan
 from pytest_devperf.english import counted, counted_range
 from pytest_devperf.record.record import Commit, DeviceRecord, Run
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.context import RunContext
-from pytest_devperf.targets.device import Device
+from pytest_devperf.targets.device import HOST, Device
 from pytest_devperf.untrusted import printable
 
 _KHZ_PER_MHZ = 1000
@@ -27,16 +28,32 @@ class Planned:
     """Per round."""
 
 
-def header_lines(report: Report) -> list[str]:
-    """Describe every device and its state.
+def header_lines(report: Report, *, brief: bool = False) -> list[str]:
+    """Describe every device and its state, in one line each.
 
     The runs of the report need no cases: the lines are printed before the session.
+
+    Args:
+        report: Its runs and messages.
+        brief: Whether to leave out the software of this machine, which pytest's own header names.
     """
     lines: list[str] = []
     for run in report.runs:
-        lines.append(f"devperf device: {device_line(run.device)}")
-        lines += [f"devperf context: {line}" for line in (context_line(run.run_context),) if line]
+        state = context_line(run.run_context, software=not brief or run.device.kind != HOST)
+        lines.append(f"devperf device: {'; '.join(filter(None, (device_line(run.device), state)))}")
     return lines + [f"devperf: {printable(message)}" for message in report.messages]
+
+
+def plan_line(what: Sequence[str], settings: Mapping[str, Any], waits: str | None) -> str:
+    """Describe how much will be measured.
+
+    Args:
+        what: The cases, and how much of each is measured.
+        settings: The settings of the run.
+        waits: How long devices are waited for at most, if they are.
+    """
+    plan = printable(f"devperf plan: {', '.join((*what, *order_words(settings)))}")
+    return f"{plan}; {waits}" if waits else plan
 
 
 def plan_words(planned: Sequence[Planned], *, on: str = "in {starts}", starts: str = "process start") -> str:
@@ -69,11 +86,16 @@ def device_line(device: DeviceRecord | Device) -> str:
     return printable(f"{device.kind} {name} ({', '.join(fact for fact in facts if fact)})")
 
 
-def context_line(context: RunContext) -> str:
-    """Describe the state of a device in one line; unknown values are left out."""
+def context_line(context: RunContext, *, software: bool = True) -> str:
+    """Describe the state of a device in one line; unknown values are left out.
+
+    Args:
+        context: What is known of it.
+        software: Whether to name operating system, driver and runtimes.
+    """
     clocks = context.clock_state
     highest = max(clocks.max_khz.values(), default=None)
-    software = (context.env.get(key) for key in ("os", "driver", "sdk", "ep", "python"))
+    versions = [context.env.get(key) for key in ("os", "driver", "sdk", "ep", "python")] if software else []
     facts = [
         f"{context.temp_start_c:.1f} °C" if context.temp_start_c is not None else None,
         *(f"{name} up to {celsius:.1f} °C" for name, celsius in context.sensors_max_c.items()),
@@ -83,7 +105,7 @@ def context_line(context: RunContext) -> str:
         clocks.governor,
         _power(context),
         f"{context.prerun_cpu_pct:.0f} % CPU used before the run" if context.prerun_cpu_pct is not None else None,
-        *(f"python {each}" if each and each[0].isdigit() else each for each in software),
+        *(f"python {each}" if each and each[0].isdigit() else each for each in versions),
     ]
     return printable(", ".join(fact for fact in facts if fact))
 
@@ -97,8 +119,9 @@ def settings_line(settings: Mapping[str, Any]) -> str:
 
 
 def order_words(settings: Mapping[str, Any]) -> list[str]:
-    """Return the settings that determine the order of cases, so that it can be repeated."""
-    return [f"{key} {settings[key]}" for key in ("order", "seed") if settings.get(key) is not None]
+    """Return the settings that determine the order of cases, so that it can be repeated; not the usual order."""
+    usual = {"order": Plan().order}
+    return [f"{key} {settings[key]}" for key in ("order", "seed") if settings.get(key) not in {None, usual.get(key)}]
 
 
 def run_line(run: Run) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_devperf.compare.words import BLIND
-from pytest_devperf.report.outcome import OUTCOMES, Tone, word
+from pytest_devperf.report.outcome import OUTCOMES, Tone
 
 __all__ = ["Paint", "Tone", "no_paint", "painted_kind", "painted_word"]
 
@@ -15,7 +15,6 @@ Paint = Callable[[str, Tone], str]
 _BY_WORD: dict[str, Tone | None] = {outcome.word: outcome.tone for outcome in OUTCOMES.values()} | {
     "NOISY": "warn",
     "UNTRUSTWORTHY": "warn",
-    f"{word('within_noise')} {BLIND}": "warn",
 }
 
 
@@ -26,7 +25,7 @@ def no_paint(text: str, tone: Tone) -> str:  # noqa: ARG001 - part of the protoc
 
 def painted_word(text: str, paint: Paint) -> str:
     """Colour the word of a verdict or a grade; return other text unchanged."""
-    tone = _BY_WORD.get(text)
+    tone = "warn" if text.endswith(BLIND[1:]) else _BY_WORD.get(text)
     return text if tone is None else paint(text, tone)
 
 

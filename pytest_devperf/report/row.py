@@ -15,7 +15,7 @@ from pytest_devperf.report.units import format_pair, format_percent, format_valu
 COMPARED = (
     Column(heading="case"),
     Column(heading="metric"),
-    Column(heading="baseline", number=True),
+    Column(heading="baseline", number=True, expendable=True),
     Column(heading="now", number=True),
     Column(heading="change", number=True),
     Column(heading="noise", number=True, expendable=True),
@@ -33,15 +33,20 @@ MEASURED = (
 )
 
 
-def compared_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
+FOLDED = frozenset({"within_noise", "incomparable", "inconclusive", "new"})
+"""Verdicts of which one row can represent several metrics of a case: nobody looks at their numbers."""
+
+
+def compared_rows(record: Record, *, all_metrics: bool = False, folded: bool = False) -> list[Row]:
     """Return a case's metrics next to their baselines, in the columns of `COMPARED`.
 
     Args:
         record: The case.
         all_metrics: Whether to include metrics that are reported but not compared.
+        folded: Whether one row represents all metrics that did not change.
     """
     changes = record.comparison.changes if record.comparison else ()
-    rows = [_change_row(change) for change in changes]
+    rows = _folded_rows(record, changes) if folded else [_change_row(change) for change in changes]
     judged = {change.metric for change in changes}
     for each in record.metrics:
         if each.name not in judged and (all_metrics or (not changes and each.name not in INFORMATIONAL)):
@@ -78,6 +83,32 @@ def verdict_cell(change: Change) -> str:
     return f"{text} {BLIND}" if blind(change) else text
 
 
+def _folded_rows(record: Record, changes: Sequence[Change]) -> list[Row]:
+    """Return a row for each metric that changed, and one for each other verdict."""
+    main = next((metric.name for metric in record.metrics if metric.main), None)
+    rows = [_change_row(change) for change in changes if change.verdict not in FOLDED]
+    groups: dict[str, list[Change]] = {}
+    for change in changes:
+        if change.verdict in FOLDED:
+            groups.setdefault(change.verdict, []).append(change)
+    for group in groups.values():
+        shown = next((change for change in group if change.metric == main), group[0])
+        row = _change_row(shown)
+        if len(group) > 1 and rows:
+            row = (f"{len(group)} others", *[""] * (len(row) - 2), _verdict_of_group(group))
+        elif len(group) > 1:
+            row = (f"{shown.metric} +{len(group) - 1} more", *row[1:-1], _verdict_of_group(group))
+        rows.append(row)
+    return rows
+
+
+def _verdict_of_group(group: Sequence[Change]) -> str:
+    unseen = sum(map(blind, group))
+    if unseen in {0, len(group)}:
+        return verdict_cell(group[0])
+    return f"{word(group[0].verdict)} ({unseen} {BLIND.strip('()')})"
+
+
 def noise_percent(change: Change) -> float | None:
     """Return the larger IQR of both runs, in percent of the value that it belongs to."""
     spreads = [iqr for iqr in (change.iqr_baseline, change.iqr_candidate) if iqr is not None]
@@ -95,8 +126,8 @@ def _change_row(change: Change) -> Row:
     delta = format_percent(change.delta_pct, sign=True)
     if change.delta_pct is None and change.delta is not None:
         delta = format_value(change.delta, change.unit)
-    noise, sees = (format_percent(each) for each in (noise_percent(change), change.detectable_pct))
-    return change.metric, then, now, delta, noise, sees, verdict_cell(change)
+    noise, detectable = (format_percent(each) for each in (noise_percent(change), change.detectable_pct))
+    return change.metric, then, now, delta, noise, detectable, verdict_cell(change)
 
 
 def _now_and_noise(held: Measurement) -> tuple[str, str]:

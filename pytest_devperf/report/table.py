@@ -11,6 +11,9 @@ from pytest_devperf.untrusted import printable
 _SHORTEST_NAME = 20
 """Characters of a case's name that still distinguish it; narrower tables are stacked."""
 
+_LEAST_OF_NAME = 0.6
+"""Share of the longest name that is kept; if there is room for less, names are put on lines of their own instead."""
+
 _CUT = "…"
 
 _INDENT = "  "
@@ -62,7 +65,7 @@ def _lines(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[L
     lines = _tabulated(columns, rows)
     excess = _width(lines) - width
     longest = max(len(row[0]) for row in rows)
-    if excess > 0 and longest - excess >= _SHORTEST_NAME:
+    if excess > 0 and longest - excess >= max(_SHORTEST_NAME, _LEAST_OF_NAME * longest):
         return _tabulated(columns, [(shorten(row[0], longest - excess), *row[1:]) for row in rows])
     if excess > 0:
         lines = next((each for each in _narrower(columns, rows, width) if _width(each) <= width), [])
@@ -116,10 +119,12 @@ def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
 def _tabulated(columns: Sequence[Column], rows: Sequence[Row]) -> list[Line]:
     from tabulate import tabulate
 
+    headings = [column.heading for column in columns]
+    # tabulate makes columns two characters wider than their headings, so the headings are a row like the others.
+    rule = ["-" * max(map(len, cells)) for cells in zip(headings, *rows, strict=True)]
     text = tabulate(
-        rows,
-        headers=[column.heading for column in columns],
-        tablefmt="simple",
+        [headings, rule, *rows],
+        tablefmt="plain",
         disable_numparse=True,
         colalign=["right" if column.number else "left" for column in columns],
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_dataclass
+
 import pytest
 from hostile import ESCAPES, hostile, is_harmless
 from msgspec.structs import replace
@@ -23,8 +25,11 @@ from pytest_devperf.record.record import (
     WorkloadRecord,
 )
 from pytest_devperf.report.as_noise import render as render_noise
-from pytest_devperf.report.as_text import failure_text, header_lines, render
+from pytest_devperf.report.as_text import render, table_lines
+from pytest_devperf.report.detail import brief_failure_text, failure_text
+from pytest_devperf.report.header import header_lines
 from pytest_devperf.report.report import Report, Saved
+from pytest_devperf.report.row import compared_rows
 from pytest_devperf.sensor.context import ClockState, RunContext
 
 BOARD = DeviceRecord(
@@ -199,6 +204,78 @@ def test_a_session_without_a_baseline(golden):
 
 def test_a_regression_explains_itself(golden):
     golden("tests/golden/failure.txt", failure_text(REGRESSED, 90) + "\n")
+
+
+def test_above_the_table_of_all_cases_a_regression_says_only_what_stands_nowhere_else(golden):
+    golden("tests/golden/failure_brief.txt", brief_failure_text(REGRESSED) + "\n")
+
+
+def compared_metrics(*changes: Change) -> Record:
+    metrics = [timed(each.metric, main=each.metric == "latency") for each in changes]
+    worst = next((each.verdict for each in changes if each.verdict == "regressed"), "within_noise")
+    return case("t.py::test_a", *metrics, comparison=compared(worst, *changes))
+
+
+QUIET = tuple(
+    change("within_noise", 1.0, 1.0, metric=name, detectable_pct=seen)
+    for name, seen in [("load", 9.0), ("latency", 2.0), ("peak_memory", 3.0)]
+)
+
+
+def rows(record: Record, **how: bool) -> list[tuple[str, str]]:
+    return [(metric, verdict) for _, metric, *_, verdict in compared_rows(record, **how)]
+
+
+def test_metrics_that_did_not_change_are_one_row_with_the_numbers_of_the_main_one():
+    (row,) = compared_rows(compared_metrics(*QUIET), folded=True)
+
+    assert row == (
+        "t.py::test_a", "latency +2 more", "1.000 ms", "1.000 ms", "+0.0 %", "2.0 %", "2.0 %", "within noise (1 blind)"
+    )  # fmt: skip
+
+
+def test_beside_a_change_they_are_counted():
+    found = rows(compared_metrics(*QUIET, change("regressed", 1.0, 2.0, metric="leaked_memory")), folded=True)
+
+    assert found == [("leaked_memory", "REGRESSED"), ("3 others", "within noise (1 blind)")]
+
+
+def test_without_folding_every_metric_has_its_row():
+    assert [metric for metric, _ in rows(compared_metrics(*QUIET))] == ["load", "latency", "peak_memory"]
+
+
+def test_reasons_that_cases_share_appear_once():
+    cases = [
+        case(f"t.py::test_{name}", timed(), comparison=Comparison(verdict="incomparable", reason="clocks were pinned"))
+        for name in "abcde"
+    ]
+    other = case("t.py::test_other", comparison=compared("within_noise", *QUIET))
+
+    text = render(Report(runs=(replace(RUN, cases=(*cases, other), missing=()),), compared_with="main"), width=200)
+
+    assert "INCOMPARABLE t.py::test_a, t.py::test_b, t.py::test_c and 2 more: clocks were pinned\n" in text
+
+
+@pytest.mark.parametrize(("expected", "verbosity", "mentioned"), [(0.01, 0, False), (0.01, 1, True), (0.3, 0, True)])
+def test_false_alarms_are_mentioned_where_they_matter_or_where_somebody_asks(expected, verbosity, mentioned):
+    text = render(replace_dataclass(REPORT, expected_false_alarms=expected), verbosity=verbosity)
+
+    assert ("expected false alarms" in text) is mentioned
+
+
+def test_the_header_of_a_session_leaves_out_what_pytest_says_of_this_machine():
+    report = Report(runs=(RUN,))
+
+    assert header_lines(report)[0].endswith("0123456789ab); 48.0 °C, AC, python 3.12.1")
+    assert header_lines(report, brief=True)[0].endswith("0123456789ab); 48.0 °C, AC")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_no_line_of_a_table_is_longer_than_the_terminal(width):
+    lines = table_lines(CASES, width=width)
+
+    assert max(map(len, lines)) <= width
+    assert sum(line.endswith("  REGRESSED") for line in lines) == 1, "a table, not sentences"
 
 
 def test_two_devices_are_distinguishable(golden):

@@ -221,7 +221,7 @@ def test_sensors_of_a_plugin_are_on_the_terminal(suite: Suite, capsys: pytest.Ca
     suite.pytester.makepyfile("def work(): pass\ndef test_it(devperf): devperf(work)")
     _conftest(suite, "def pytest_devperf_sensors(config, target): return {'room': lambda shell: 21.5}")
     result = suite.pytester.runpytest_inprocess(*ON_THIS_MACHINE, "-v")
-    header = next(line for line in result.outlines if line.startswith("devperf context: "))
+    header = suite.flat(result).partition("rootdir:")[0].partition("devperf device: ")[2]
     assert "room up to 21.5 °C" in header
     assert "  room: up to 21.5 °C" in result.outlines
     from pytest_devperf.cli import main

@@ -23,7 +23,7 @@ def plan_line(result: pytest.RunResult) -> str:
     """The line, without the seed, and as it was before it was broken to fit the terminal."""
     at = next(at for at, line in enumerate(result.outlines) if line.startswith("devperf plan: "))
     first, *others = result.outlines[at : result.outlines.index("", at)]
-    return " ".join((first, *map(str.strip, others))).partition(", order ")[0]
+    return " ".join((first, *map(str.strip, others))).partition(", seed ")[0]
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_cases_are_dealt_out_saved_for_each_phone_and_compared_with_its_own(
     assert [len(cases) for cases in first.values()] == [4, 4]
     assert len(spread.saved()) == 2
     assert flat(saving).count("devperf device: sim Google Pixel 8") == 2
-    assert "devperf waits: there is no wait for a phone to cool" in flat(saving)
+    assert "; there is no wait for a phone to cool" in flat(saving)
 
     spread.phone_is(slow=1.3)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
