@@ -122,17 +122,13 @@ class FileStore(ABC):
         places = self.places(run.device.fingerprint, run.label or "")
         if append is not None:
             newest = self._generation_at(places[0], needed=append) if places else None
-            run = changed(run, generation=self.name_generation(newest, run, append=append))
+            run = changed(run, generation=next_generation(newest, run.taken_at, append=append))
         return file_name(run, places[0][-1] if places else None), encode(Document(runs=(run,)))
-
-    def name_generation(self, newest: str | None, run: Run, *, append: bool) -> str:
-        """Name a run's generation after the newest one of its label."""
-        return next_generation(newest, run.taken_at, append=append)
 
     def _generation_at(self, place: StorePath, *, needed: bool) -> str | None:
         """Read the generation of a stored run; None if the file is damaged, unless it is needed."""
         try:
-            return _only(decode_heads(self.read(place), self.where(place)), self.where(place)).generation
+            return self.head_of(place).generation
         except StoreError:
             if needed:
                 raise
@@ -146,7 +142,7 @@ class FileStore(ABC):
         """
         found: dict[tuple[str, str], LabelSummary] = {}
         for place, count in self._newest():
-            head = _only(decode_heads(self.read(place), self.where(place)), self.where(place))
+            head = self.head_of(place)
             self._check_place(head, place)
             key = head.device.fingerprint, head.label or ""
             other = found.get(key)  # a device has two folders if one was renamed
@@ -176,12 +172,12 @@ class FileStore(ABC):
         """
         found: list[Run] = []
         for place in self.places(fingerprint, label):
-            data, path = self.read(place), self.where(place)
             if newest and found:
-                generation = _only(decode_heads(data, path), path).generation
+                generation = self.head_of(place).generation
                 if generation is None or generation != found[0].generation:
                     break
-            run = _only(decode(data, path).runs, path)
+            path = self.where(place)
+            run = _only(decode(self.read(place), path).runs, path)
             if (run.device.fingerprint, run.label) != (fingerprint, label):
                 raise _misplaced(path)
             found.append(run)
@@ -196,6 +192,14 @@ class FileStore(ABC):
             key=_age,
             reverse=True,
         )
+
+    def head_of(self, place: StorePath) -> RunHead:
+        """Read what a listing needs of a run.
+
+        Raises:
+            StoreError: It is damaged, or not a run.
+        """
+        return _only(decode_heads(self.read(place), self.where(place)), self.where(place))
 
     def _check_place(self, head: RunHead, place: StorePath) -> None:
         """Refuse a run that a search for its device and label would not find."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.request import url2pathname
 
 from pytest_devperf.errors import UsageError
 from pytest_devperf.store.store import Store
@@ -31,7 +32,19 @@ def open_store(spec: str | None, rootdir: str | Path) -> Store:
         return RemoteStore(spec)
     from pytest_devperf.store.folder import FolderStore
 
-    return FolderStore(Path(rootdir) / expand_home(spec.removeprefix("file://"), what="store"))
+    return FolderStore(Path(rootdir) / expand_home(path_of(spec), what="store"))
+
+
+def path_of(spec: str) -> str:
+    """Return the path that a spec means; an absolute one that begins with `file://` is decoded as a URL.
+
+    >>> path_of("runs%20"), path_of("file://runs"), path_of("file:///srv/our%20runs")
+    ('runs%20', 'runs', '/srv/our runs')
+    """
+    path = spec.removeprefix("file://").removeprefix("localhost") if spec.startswith("file://localhost/") else spec
+    if path is spec and not spec.startswith("file:///"):
+        return spec.removeprefix("file://")
+    return url2pathname(path.removeprefix("file://"))
 
 
 def expand_home(path: str, *, what: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -70,12 +71,19 @@ def test_only_the_newest_generation_is_taken_when_it_is_wanted(store):
     assert [run.id for run in store.runs(FINGERPRINT, "main", newest=True)] == ["new"]
 
 
-def test_saves_that_see_the_same_newest_run_start_separate_generations(store):
-    save_run(store, a_run(id="old"), append=False)
-    names = [store.name_generation("2026-11-29T20:15:03Z-old", a_run(id=each), append=False) for each in ("a", "b")]
+def test_saves_at_the_same_moment_start_separate_generations(store):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda each: save_run(store, a_run(id=f"r{each}"), append=False), range(8)))
 
-    assert len(set(names)) == 2
-    assert min(names) > "2026-11-29T20:15:03Z-old"
+    (generations,) = [{run.generation for run in store.runs(FINGERPRINT, "main")}]
+    assert len(generations) == 8
+
+
+def test_saves_that_join_at_the_same_moment_leave_one_generation(store):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda each: save_run(store, a_run(id=f"r{each}"), append=True), range(8)))
+
+    assert len(store.runs(FINGERPRINT, "main", newest=True)) == 8
 
 
 def test_an_appended_run_joins_the_newest_generation(store):
