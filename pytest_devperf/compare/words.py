@@ -46,7 +46,7 @@ def sentence(change: Change) -> str:
     if change.baseline is None or change.candidate is None or change.delta_pct is None:
         return f"{head}: {change.reason}" if change.reason else head
     size, unit = unit_of(change)
-    values = f"{_number(change.baseline / size)} -> {_number(change.candidate / size)}"
+    values = f"{number(change.baseline / size)} -> {number(change.candidate / size)}"
     parts = [f"{head}: {values}{_space(unit)} ({change.delta_pct:+.1f} %){_bounds(change)}"]
     if change.reason:
         parts.append(change.reason)
@@ -102,7 +102,7 @@ def format_value(value: float, unit: str) -> str:
     ('410.0 µs', '61.00 MiB')
     """
     size, name = suited(value, unit)
-    return f"{_number(value / size)}{_space(name)}"
+    return f"{number(value / size)}{_space(name)}"
 
 
 def _bounds(change: Change) -> str:
@@ -129,10 +129,10 @@ def _with_share(value: float, change: Change) -> str:
     """Format a bound in the unit of the values, and in percent of the baseline."""
     size, unit = unit_of(change)
     percent = 100 * value / abs(change.baseline or 1.0)
-    return f"{_number(value / size)}{_space(unit)} ({percent:.1f} %)"
+    return f"{number(value / size)}{_space(unit)} ({percent:.1f} %)"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Format a number with two decimals, fewer if it is large, or two significant digits if it is small."""
     size = abs(value)
     if size >= 100_000:  # noqa: PLR2004 - nobody reads six digits one by one

@@ -30,6 +30,7 @@ from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.session.budget import budget_of
 from pytest_devperf.session.devices.our_targets import TargetOptions
 from pytest_devperf.session.devices.targets import AUTO, SessionTargets
+from pytest_devperf.session.explaining.explainer import Explainer
 from pytest_devperf.session.interpreters import Interpreters
 from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.kept.document_output import DocumentOutput
@@ -143,6 +144,7 @@ def make_session(
         phone = targets.phone() if settings.target == AUTO else None
         return [target.device for target in (targets.session_target(), phone) if target is not None]
 
+    interpreters = _interpreters(config, settings, seed, screen, old)
     return Session(
         settings=settings,
         plan=plan,
@@ -160,7 +162,7 @@ def make_session(
         ),
         launchers=Launchers(
             targets=targets,
-            interpreters=_interpreters(config, settings, seed, screen, old),
+            interpreters=interpreters,
             display=screen,
             plan=plan,
             prefixes=prefixes_of(config.rootpath, folder, getattr(config.option, "basetemp", None)),
@@ -170,6 +172,15 @@ def make_session(
         reporter=reports,
         display=screen,
         budget=budget_of(settings),
+        explainer=Explainer(
+            mode=settings.explain,
+            saves=settings.save is not None,
+            in_turns=old is not None,
+            interpreters=interpreters,
+            reporter=reports,
+            display=screen,
+            clock=lambda: targets.clock,
+        ),
     )
 
 

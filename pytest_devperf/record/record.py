@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
+from pytest_devperf.explain.cause import Explanation
+from pytest_devperf.explain.profile import Profile
 from pytest_devperf.metric import Better, Kind
 from pytest_devperf.sensor.context import RunContext
 from pytest_devperf.targets.device import Device
@@ -178,6 +180,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Cautions that only a comparison can have (`hot-start`, `clock-capped`, …), with their causes."""
     notes: tuple[str, ...] = ()
     """Reported differences: another runtime, another commit, a plan taken from the baseline."""
+    explanation: Explanation | None = None
+    """Where the time of the change went; None if nobody looked."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -209,6 +213,8 @@ class Record(Struct, frozen=True, kw_only=True):
     processes: Whole | None = None
     stable: Stable | None = None
     comparison: Comparison | None = None
+    profiles: tuple[Profile, ...] = ()
+    """Where the time of its metrics goes; the basis of a later explanation. Never used for a verdict."""
 
 
 class Commit(Struct, frozen=True, kw_only=True):

@@ -160,6 +160,7 @@ def _reasons(record: Record) -> list[str]:
         own += [f"{each.name}: {too_slow(each)}" for each in record.metrics if each.stop == "too-slow"]
     if comparison is None or kind_of(record) in {"new", "failed", "error", "skipped"}:
         return own
+    from pytest_devperf.compare.where import where_lines
     from pytest_devperf.compare.words import sentence
 
     explained = {"regressed", "suspect"}
@@ -172,7 +173,7 @@ def _reasons(record: Record) -> list[str]:
         for change in comparison.changes
         if change.reason and change.verdict not in explained and change.verdict != "new" and change.reason not in whole
     ]
-    return found
+    return found + where_lines(comparison)
 
 
 def _compared(report: Report) -> str:

@@ -82,6 +82,7 @@ def failure_text(record: Record, width: int = 80) -> str:
         record: A case with its comparison.
         width: Line width in characters; sentences are not wrapped, so that they can be searched for.
     """
+    from pytest_devperf.compare.where import where_lines
     from pytest_devperf.compare.words import sentence
 
     comparison = record.comparison
@@ -90,6 +91,7 @@ def failure_text(record: Record, width: int = 80) -> str:
     worse = [change for change in comparison.changes if change.verdict == comparison.verdict]
     lines = [printable(sentence(change)) for change in worse]
     lines += [printable(comparison.reason)] if comparison.reason else []
+    lines += map(printable, where_lines(comparison))
     table = lay_out(COMPARED[1:], [row[1:] for row in compared_rows(record)], width)
     if table:
         lines += ["", *table]

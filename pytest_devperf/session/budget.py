@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING
 
 from pytest_devperf.english import counted
@@ -59,6 +60,10 @@ class Budget:
             return True
         (self._unconfirmed if again else self._short).update(state.index for state in states)
         return False
+
+    def left_s(self, clock: Clock) -> float:
+        """Return how much time is left for what follows the verdicts."""
+        return inf if self.seconds is None else self.seconds - (clock.now_ns() - self._began_ns) / NS_PER_S
 
     def note(self, states: Sequence[CaseState], clock: Clock) -> None:
         """Note how long a process start of these cases took."""

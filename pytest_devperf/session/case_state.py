@@ -134,13 +134,15 @@ class CaseState:
     comparison: Comparison | None = None
     out_of_time: bool = False
     """Whether the session's budget is spent, so that its first look has no further starts."""
+    judged: bool = False
+    """Whether it has its verdict; a change is explained before it is reported."""
     concluded: bool = False
-    """Whether it has its verdict and has been reported."""
+    """Whether it has been reported."""
 
     @property
     def pending(self) -> bool:
         """Whether it has run and has no verdict yet."""
-        return self.outcome is not None and not self.concluded
+        return self.outcome is not None and not (self.judged or self.concluded)
 
     @property
     def passed(self) -> bool:
@@ -250,6 +252,11 @@ class CaseStates:
     def pending(self) -> list[CaseState]:
         """Cases that have run and have no verdict yet."""
         return [state for state in self._states if state.pending]
+
+    @property
+    def unreported(self) -> list[CaseState]:
+        """Cases that have a verdict and were not reported yet."""
+        return [state for state in self._states if state.judged and not state.concluded]
 
     @property
     def unfinished(self) -> list[CaseState]:

@@ -4,7 +4,7 @@ prepare    refuses cases that cannot be compared or saved, before anything is me
 begin      start 1 of a case: the caller runs its test with the meter it receives
 restore    in a resumed session: takes the results of a case from the log, instead of begin and end
 end        keeps the results of start 1; a case that needs no other start gets its verdict at once
-finish     runs all other starts, batch by batch, and determines the verdicts
+finish     runs all other starts, batch by batch, determines the verdicts, and explains changes
 close      releases devices, saves results, and counts the gates that were not met
 """
 
@@ -23,6 +23,7 @@ from pytest_devperf.session.budget import Budget
 from pytest_devperf.session.case_state import CaseState, CaseStates, TestAddress, TestOutcome
 from pytest_devperf.session.devices.targets import SessionTargets
 from pytest_devperf.session.edge import Display, Reporter
+from pytest_devperf.session.explaining.explainer import Explainer
 from pytest_devperf.session.first_starts import FirstStarts
 from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.kept.gate import broken_gates, missing_cases
@@ -69,6 +70,8 @@ class Session:
     reporter: Reporter
     display: Display
     budget: Budget = field(default_factory=lambda: Budget(seconds=None))
+    explainer: Explainer | None = None
+    """Explains changes; None: they are not explained."""
     hint: str = ""
     """What fresh interpreters lack, as a possible reason why a case fails in one."""
     states: CaseStates = field(default_factory=CaseStates)
@@ -78,7 +81,7 @@ class Session:
 
     @cached_property
     def _verdicts(self) -> Verdicts:
-        return Verdicts(mode=self._by_case, reporter=self.reporter, hint=self.hint)
+        return Verdicts(mode=self._by_case, reporter=self.reporter, hint=self.hint, explainer=self.explainer)
 
     @cached_property
     def _first_starts(self) -> FirstStarts:
@@ -150,7 +153,7 @@ class Session:
         return self._first_starts.restore(state)
 
     def finish(self) -> None:
-        """Run the other starts of the pending cases, and judge them."""
+        """Run the other starts of the pending cases, judge them, and explain what changed."""
         for group in groups(self.states.pending, self.plan.order):
             rested: set[int] = set()
             schedule = Schedule(self._by_case, group)
@@ -167,6 +170,10 @@ class Session:
                 self.budget.note(states, self.targets.clock)
                 self._verdicts.judge_ready(states)
                 schedule.add(states)
+            self._verdicts.explain(self.states.unreported, self.budget.left_s(self.targets.clock))
+        self._verdicts.explain(self.states.unreported, self.budget.left_s(self.targets.clock))
+        if self.explainer is not None:
+            self.explainer.profile(list(self.states), self.budget.left_s(self.targets.clock))
         self.display.clear()
         left_out = self.budget.describe()
         if left_out is not None:

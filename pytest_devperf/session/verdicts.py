@@ -1,4 +1,4 @@
-"""Take what process starts found, and judge the cases that need no other one."""
+"""Take what process starts found, judge the cases that need no other one, and explain what changed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_devperf.session.case_state import CaseState
 from pytest_devperf.session.edge import Reporter
+from pytest_devperf.session.explaining.explainer import Explainer
 from pytest_devperf.session.found import StartFound
 from pytest_devperf.session.judge import judge
 from pytest_devperf.session.keep import keep
@@ -21,6 +22,8 @@ class Verdicts:
     reporter: Reporter
     hint: str
     """What fresh interpreters lack, which may be the reason why a case fails in one."""
+    explainer: Explainer | None = None
+    """Explains changes; None: they are not explained."""
 
     def keep(self, found: StartFound) -> None:
         """Keep what a later start found; judge the case at once if it failed: the user may want to stop there."""
@@ -42,7 +45,26 @@ class Verdicts:
         return states
 
     def judge(self, state: CaseState, *, final: bool = False) -> None:
-        """Reach a verdict and report it, unless the case needs another look first and there is time for it."""
+        """Determine a verdict, and report it unless the case needs another look first or its change is explained."""
         if judge(state, self.mode, final=final):
-            state.concluded = True
-            self.reporter.conclude(state)
+            state.judged = True
+            if self.explainer is None or not self.explainer.wants(state):
+                self._report(state)
+
+    def explain(self, states: Sequence[CaseState], left_s: float) -> None:
+        """Explain the changes of cases, and report these, whatever becomes of the explanations.
+
+        Args:
+            states: Cases with a verdict.
+            left_s: What is left of the session's budget.
+        """
+        try:
+            if states and self.explainer is not None:
+                self.explainer.explain(states, left_s)
+        finally:
+            for state in states:
+                self._report(state)
+
+    def _report(self, state: CaseState) -> None:
+        state.concluded = True
+        self.reporter.conclude(state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -13,6 +13,7 @@ from pytest_devperf.targets.device import Device
 from pytest_devperf.targets.survey import Survey
 
 if TYPE_CHECKING:
+    from pytest_devperf.explain.profile import Profile
     from pytest_devperf.targets.app.wire import CaseReport, Task
 
 
@@ -141,6 +142,20 @@ class Describing(Protocol):
 
     env: Mapping[str, str | None]
     """`sdk` and the like, with the same keys as in a survey."""
+
+
+@runtime_checkable
+class Profiling(Protocol):
+    """A runner that knows where the time of its workload goes."""
+
+    def profile(self, metric: str, iterations: int) -> Profile | Awaitable[Profile]:
+        """Profile the workload in passes of their own.
+
+        Args:
+            metric: The metric that it is measured as.
+            iterations: Iterations of each pass.
+        """
+        ...
 
 
 @runtime_checkable

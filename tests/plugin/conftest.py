@@ -157,11 +157,12 @@ class Suite:
         """Run without any option of ours."""
         return self.pytester.runpytest_inprocess(*args)
 
-    def run_here(self, *args: str, plugins: Sequence[str] | None = ()) -> pytest.RunResult:
+    def run_here(self, *args: str, plugins: Sequence[str] | None = (), explain: str | None = "off") -> pytest.RunResult:
         """Run on this machine, in a process of its own that nothing traces; cautions of a busy machine are accepted.
 
         Args:
             *args: Command line.
+            explain: Which changes are explained, in process starts that few tests need; None: as by default.
             plugins: Other plugins to load: interpreters start faster without all that are installed.
                 None: those that are installed, as everywhere.
         """
@@ -172,6 +173,7 @@ class Suite:
         else:
             self.pytester._monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
             words = [word for name in ("pytest_devperf.plugin", *plugins) for word in ("-p", name)]
+        words += [] if explain is None else [f"--devperf-explain={explain}"]
         return self.pytester.runpytest_subprocess(*words, "--devperf-cooldown=off", "--devperf-accept=contended", *args)
 
     def document(self, name: str = "run.json") -> dict[str, Any]:

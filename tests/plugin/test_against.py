@@ -64,7 +64,7 @@ def two(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
 
 
 def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> None:
-    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work or same", "-v", *FILES)
+    result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work or same", "-v", *FILES, explain=None)
     assert result.ret == 1
     result.stdout.fnmatch_lines_random(
         ["*test_work REGRESSED*", "*test_same PASSED*"]
@@ -72,6 +72,7 @@ def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> 
     result.stdout.fnmatch_lines(
         [
             "latency regressed: * (+*",
+            "where: *measured.py * of +* (*%)*",
             "*different: old code in turns: Python *",
             f"devperf: 1 REGRESSED, 1 within noise; compared with {two.old}",
         ]

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,8 @@ class Assignment:
     """Seed for the order of cases."""
     on_event: Callable[[Mapping[str, Any]], None]
     """Called with every event, as it is read."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Added to its environment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,7 @@ class Job:
             environment.pop("PYTHONHOME", None)
         if self.environment.programs is not None:
             environment["PATH"] = os.pathsep.join([str(self.environment.programs), environment.get("PATH", os.defpath)])
+        environment.update(self.assignment.variables)
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing does
         with (self.folder / "output.txt").open("wb") as file:
             return subprocess.Popen(

@@ -10,6 +10,7 @@ from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.compare.policy import Iqr, Policy
 from pytest_devperf.errors import UsageError
+from pytest_devperf.explain.cause import ExplainMode
 
 SAVING_PROCESSES = 6
 """Process starts of a saved run: a lucky baseline is the largest remaining error."""
@@ -55,6 +56,7 @@ class Settings:
     only: str | None = None
     resume: bool = False
     against: str | None = None
+    explain: ExplainMode = "auto"
     aa: int | None = None
     budget: float | None = None
     """In seconds."""

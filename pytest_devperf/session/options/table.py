@@ -239,6 +239,13 @@ ROWS: tuple[Row, ...] = (
         metavar="REV|PYTHON",
     ),
     Row(
+        "explain",
+        "show where the time of a change went: auto for cases that changed, off, or all for suspects too "
+        "(default: auto)",
+        parse_choice("auto", "off", "all"),
+        metavar="auto|off|all",
+    ),
+    Row(
         "aa",
         "measure unchanged code N times and report noise, false alarms and a tolerance that suits",
         parse_repetitions,

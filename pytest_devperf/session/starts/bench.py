@@ -19,7 +19,7 @@ from pytest_devperf.session.starts.notes import StartNotes
 from pytest_devperf.session.starts.orders import Orders
 from pytest_devperf.session.starts.start import CaseStart
 from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
-from pytest_devperf.targets.protocol import Clock, Target
+from pytest_devperf.targets.protocol import Clock, Profiling, Target
 
 __tracebackhide__ = True
 # pytest hides these frames: the traceback of a workload's exception then starts in the test.
@@ -93,7 +93,7 @@ class Bench:
     @property
     def takes_scalars(self) -> bool:
         """Whether this start measures loads and memory."""
-        return self.orders.role != "rounds"
+        return self.orders.role in {"solo", "all"}
 
     def enter(self, workload: Workload, name: str) -> Target:
         """Choose a workload's device, and record it."""
@@ -113,6 +113,9 @@ class Bench:
         if not self.takes_rounds:
             return
         self.notes.claim(metric.name)
+        if self.orders.role == "profile":
+            await self._take_profile(runner, metric)
+            return
         start_plan, plan = self.orders.start_plan(metric.name), self.case.plan
         if repeats is not None:
             start_plan = start_plan.repeating(repeats)
@@ -122,6 +125,13 @@ class Bench:
                 await run_timed(runner, repeats.warmup, repeats.inner_loops)
         start_result = await measure_start(runner, start_plan, plan, self.tools.clock, self.round_hooks())
         self.notes.add_result(metric, start_result)
+
+    async def _take_profile(self, runner: AnyRunner, metric: Metric) -> None:
+        """Look where the time of a metric goes, if that is asked of this start and the runner knows."""
+        start_plan = self.orders.start_plan(metric.name)
+        if start_plan.rounds and isinstance(runner, Profiling):
+            given = runner.profile(metric.name, start_plan.iterations)
+            self.start.profiles.append(await given if isawaitable(given) else given)
 
     async def take_memory_of_call(self, runner: AnyRunner) -> None:
         """Measure the memory of a call, if this start measures memory and the test requests it."""

@@ -71,7 +71,7 @@ def _measure(bench: Bench, target: Target, pair: PairProbe) -> Any:  # noqa: ANN
 
 def _take_turns(bench: Bench, target: Target, pair: PairProbe) -> Any:  # noqa: ANN401 - outputs by name
     """Load both, measure them in turns, and record both sides."""
-    if not bench.takes_rounds:
+    if not bench.takes_rounds or bench.orders.role == "profile":
         return None
     start_plan, process = bench.orders.start_plan(pair.name), bench.orders.process
     if start_plan.process == 0:

@@ -9,16 +9,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pytest_devperf.explain.profile import Profile
 from pytest_devperf.measure.round import StartResult
 from pytest_devperf.metric import Metric
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
 
-Role = Literal["rounds", "solo", "all"]
+Role = Literal["rounds", "solo", "all", "profile"]
 """The purpose of a process start.
 
 `rounds`: timed rounds, shared with other cases. `solo`: load and memory of one case, alone in its
-interpreter. `all`: everything in one process (`--devperf-processes=1`).
+interpreter. `all`: everything in one process (`--devperf-processes=1`). `profile`: where the time goes; nothing of
+such a start is measured.
 """
 
 
@@ -77,6 +79,8 @@ class CaseStart:
     """Whether the test itself says how often to call, and a round has fewer samples than quartiles need."""
     unseen_children: bool = False
     """Whether a child process ended whose memory was not counted."""
+    profiles: list[Profile] = field(default_factory=list)
+    """Where the time goes, if the start was for that."""
     solo: bool = False
     """Whether the case has a load or memory, which separate starts measure."""
 

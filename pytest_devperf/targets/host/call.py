@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.workload import Call
+from pytest_devperf.targets.awaited import run_now
 from pytest_devperf.targets.host.event_loop import let_loop_act, wind_down
 from pytest_devperf.targets.host.meter import tick_ns, time_anchor
 from pytest_devperf.targets.host.once import await_once, call_once, refuse_used_up
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from pytest_devperf.explain.profile import Profile
     from pytest_devperf.targets.host.memory.footprint import Footprint
 
 __tracebackhide__ = True
@@ -130,6 +132,14 @@ class CallRunner(_Runner):
         self.run(iterations, 1)
         return self._footprint.end_growth()
 
+    def profile(self, metric: str, iterations: int) -> Profile:
+        """Profile the call."""
+        from pytest_devperf.targets.host.profiled import run_plain, run_profiled
+
+        plain = run_now(run_plain(self, self.round_context, iterations))
+        passes = run_profiled(self._call, metric, iterations, plain)
+        return run_now(passes) if self._events is None else self._events.run_until_complete(passes)
+
 
 class AwaitedCallRunner(_Runner):
     """A coroutine function, or an asynchronous stream, that is timed in the running event loop."""
@@ -160,3 +170,10 @@ class AwaitedCallRunner(_Runner):
         self._footprint.begin_growth()
         await self.run(iterations, 1)
         return self._footprint.end_growth()
+
+    async def profile(self, metric: str, iterations: int) -> Profile:
+        """Profile the call in the running event loop."""
+        from pytest_devperf.targets.host.profiled import run_plain, run_profiled
+
+        plain = await run_plain(self, self.round_context, iterations)
+        return await run_profiled(self._call, metric, iterations, plain)

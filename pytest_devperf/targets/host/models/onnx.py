@@ -76,7 +76,7 @@ def prepare(model: Model) -> PreparedModel:
     bindable = all(spec.dtype in ITEM_BYTES and spec.dtype != "string" for spec in (*schema.inputs, *schema.outputs))
     values = {} if not bindable else {name: _ort_value(ort, array) for name, array in inputs.arrays.items()}
 
-    def load() -> Any:  # noqa: ANN401 - an InferenceSession, which ships no types
+    def load(options: Any) -> Any:  # noqa: ANN401 - SessionOptions and an InferenceSession, which ship no types
         return ort.InferenceSession(
             model.path,
             options,
@@ -91,7 +91,12 @@ def prepare(model: Model) -> PreparedModel:
         bound = None if not bindable else _bind(ort, session, values, _fixed_outputs(schema, model.dims), env)
         return bound or _bind_plain(session, inputs, env)
 
-    return PreparedModel(load=load, bind=bind, remedy=inputs.remedy)
+    def trace(executions: int) -> str:
+        from pytest_devperf.targets.host.models.onnx_trace import trace_session
+
+        return trace_session(_session_options(model, ort), load, bind, executions)
+
+    return PreparedModel(load=lambda: load(options), bind=bind, remedy=inputs.remedy, trace=trace)
 
 
 def _prepared(model: Model, ort: Any) -> tuple[Schema, ModelMethods]:  # noqa: ANN401 - the runtime's module

@@ -46,6 +46,9 @@ class PreparedModel:
     """Binds inputs and outputs to the result of `load`."""
     remedy: str = ""
     """The next step if the runtime refuses the inputs."""
+    trace: Callable[[int], str] | None = None
+    """Executes the model so many times in a session of its own that times each node, and returns its trace; None if
+    the runtime cannot."""
 
 
 class Runtime(Protocol):

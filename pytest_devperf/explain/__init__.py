@@ -1,0 +1,1 @@
+"""Explain a change: profiles of a workload, their difference, and what the difference names."""
