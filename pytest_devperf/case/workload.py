@@ -14,7 +14,7 @@ CallShape = Literal["plain", "coroutine", "stream"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """How often a test has a call made in each process start, instead of what the plan says."""
+    """How often a test has a call made in each process start, instead of the numbers of the plan."""
 
     samples: int
     """Timed iterations."""

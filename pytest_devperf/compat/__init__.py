@@ -1,7 +1,7 @@
 """The `benchmark` fixture of pytest-benchmark, measured by this package: `-p pytest_devperf.compat`.
 
 A suite that was written for pytest-benchmark runs unchanged, whether pytest-benchmark is installed or not; if it is, it
-is switched off. docs/from-pytest-benchmark.md says what each of its options means here.
+is switched off. docs/from-pytest-benchmark.md explains what each of its options means here.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say whose fixture it is."""
+    """Show which plugin provides the fixture."""
     off = config.stash[SWITCHED_OFF]
     beside = f"; {' and '.join(off)} switched off" if off else ""
     return f"devperf: pytest-devperf provides the benchmark fixture{beside}"

@@ -89,7 +89,7 @@ class BenchmarkFixture:
         warmup_rounds: int = 0,
         iterations: int = 1,
     ) -> Any:  # noqa: ANN401 - whatever the call returns
-        """Measure a call exactly as often as the test says, in each process start.
+        """Measure a call exactly as often as the test requests, in each process start.
 
         Args:
             target: The function.

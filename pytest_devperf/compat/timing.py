@@ -33,7 +33,7 @@ class Timing(Benchmark):
         return self(function, *args, **kwargs)
 
     def repeat(self, call: Call, repeats: Repeats) -> None:
-        """Measure a call exactly as often as a test says."""
+        """Measure a call exactly as often as a test requests."""
         self._refuse_generators(call.function)
         if what_it_gives(call.function) == "coroutine":
             name = name_of(call.function)
@@ -52,7 +52,7 @@ class Timing(Benchmark):
         return data, found[0].inner_loops if found else 1
 
     def describe(self, group: str | None, extra_info: Mapping[str, Any]) -> None:
-        """Keep what a test says about its benchmark beside the measurement."""
+        """Keep the group and the facts of a benchmark beside the measurement."""
         if isinstance(self._meter, Meter):
             self._meter.bench.notes.describe(group, extra_info)
 

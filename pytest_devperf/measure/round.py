@@ -78,7 +78,7 @@ class StartPlan:
         return usual if index or self.ready is None else self.ready
 
     def repeating(self, repeats: Repeats) -> StartPlan:
-        """Return the plan of a start in which the test says how often to call.
+        """Return the plan of a start in which the test determines how often to call.
 
         Nothing ends it early and nothing is fitted. Rounds of starts in turns are counted by both sides, so only
         their iterations change.
@@ -92,7 +92,7 @@ class StartPlan:
 
 
 MOST_ROUNDS_OF_START = 4
-"""Rounds of a start in which the test says how often to call: as many as the default plan has in each of three."""
+"""Rounds of a start in which the test determines how often to call, as the default plan has in each of three starts."""
 
 
 def rounds_of(samples: int) -> int:

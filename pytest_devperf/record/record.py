@@ -198,7 +198,7 @@ class Record(Struct, frozen=True, kw_only=True):
     group: str | None = None
     """Group that pytest-benchmark's marker or fixture names."""
     extra_info: dict[str, Any] = field(default_factory=dict)
-    """What a test says about its measurement, without effect on comparisons."""
+    """Facts that a test adds to its measurement, without effect on comparisons."""
     outcome: Outcome = "passed"
     reason: str | None = None
     workload: WorkloadRecord

@@ -141,7 +141,7 @@ class StartNotes:
             self.start.digests[f"facts: fact {name!r}"] = Digest().of(fact).hex()[:FINGERPRINT_DIGITS]
 
     def describe(self, group: object, extra_info: Mapping[str, Any]) -> None:
-        """Write down what a test says about its measurement, which need not be the same in every start."""
+        """Record a test's description of its measurement, which need not be the same in every start."""
         from pytest_devperf.session.starts.facts import plain_fact, readable
 
         digest = Digest(self._prefixes)

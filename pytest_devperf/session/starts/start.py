@@ -76,7 +76,7 @@ class CaseStart:
     timed_whole: bool = False
     """Whether a program was timed as a whole."""
     narrow: bool = False
-    """Whether the test itself says how often to call, and a round has fewer samples than quartiles need."""
+    """Whether the test itself determines how often to call, and a round has fewer samples than quartiles need."""
     unseen_children: bool = False
     """Whether a child process ended whose memory was not counted."""
     profiles: list[Profile] = field(default_factory=list)

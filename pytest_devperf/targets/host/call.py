@@ -90,7 +90,7 @@ class CallRunner(_Runner):
         self._events: asyncio.AbstractEventLoop | None = None
 
     def __enter__(self) -> Self:
-        """Make the first, unrecorded call, unless the test says how often to call."""
+        """Make the first, unrecorded call, unless the test determines how often to call."""
         if self._call.repeats is not None:
             return self
         if self._loop.awaited:
