@@ -1,4 +1,4 @@
-"""The example suite passes as an ordinary test run, and is as large as it says."""
+"""The example suite passes as an ordinary test run, and has the size it states."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def doubling(tmp_path: Path) -> str:
 
 @pytest.fixture
 def two_methods(tmp_path: Path) -> str:
-    """Write the same as two signatures, the second on a subgraph of its own."""
+    """Write the same as two signatures, the second on a separate subgraph."""
     path = tmp_path / "two.tflite"
     path.write_bytes(tflite(signatures=["one", "two"], open_rank=1))
     return str(path)

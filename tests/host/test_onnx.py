@@ -428,7 +428,7 @@ def test_the_provider_and_the_runtime_are_reported(target, scale):
 
 @pytest.mark.skipif("AzureExecutionProvider" not in ort.get_available_providers(), reason="this build lacks it")
 @pytest.mark.skipif(
-    not hasattr(ort.InferenceSession, "get_provider_graph_assignment_info"), reason="this version does not tell"
+    not hasattr(ort.InferenceSession, "get_provider_graph_assignment_info"), reason="this version does not report it"
 )
 def test_nodes_on_another_provider_are_reported_once_the_model_is_loaded(target, scale):
     model = scale([2], providers=("AzureExecutionProvider", "CPUExecutionProvider"))

@@ -29,7 +29,7 @@ for _name in LOADED_ONCE:
     importlib.import_module(_name)
 
 VIRTUAL_DEVICE = '''
-"""A device made of arithmetic: `devperf_time.json` says how long things take on it, in ns.
+"""A device made of arithmetic: `devperf_time.json` contains the durations of calls on it, in ns.
 
 `name` is a function's time, `name@2` its time in the process start of index 2 alone.
 """
@@ -144,7 +144,7 @@ class Suite:
         self.pytester.makeini("\n".join(["[pytest]", *fixed, *lines, ""]))
 
     def takes(self, **ns: object) -> None:
-        """Say how long functions take on the device, in ns, and what its context is."""
+        """Set the durations of functions on the device, in ns, and its context."""
         (self.path / "devperf_time.json").write_text(json.dumps(ns))
 
     def run(self, *args: str) -> pytest.RunResult:
@@ -158,7 +158,7 @@ class Suite:
         return self.pytester.runpytest_inprocess(*args)
 
     def run_here(self, *args: str, plugins: Sequence[str] | None = (), explain: str | None = "off") -> pytest.RunResult:
-        """Run on this machine, in a process of its own that nothing traces; cautions of a busy machine are accepted.
+        """Run on this machine, in a separate process that nothing traces; cautions of a busy machine are accepted.
 
         Args:
             *args: Command line.

@@ -1,4 +1,4 @@
-"""Where the run document goes, and what is said when there is none."""
+"""The destination of the run document, and the report if there is none."""
 
 from __future__ import annotations
 

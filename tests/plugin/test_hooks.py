@@ -56,15 +56,15 @@ def test_hooks_receive_every_finished_case_and_the_report(two_cases: Suite) -> N
         """
         import json, pathlib
         def pytest_devperf_recorded(config, record):
-            with pathlib.Path(config.rootpath, "told.txt").open("a") as file:
+            with pathlib.Path(config.rootpath, "reported.txt").open("a") as file:
                 file.write(f"{record.id} {record.outcome} {len(record.metrics)}\\n")
         def pytest_devperf_report(config, report):
-            with pathlib.Path(config.rootpath, "told.txt").open("a") as file:
+            with pathlib.Path(config.rootpath, "reported.txt").open("a") as file:
                 file.write(f"{len(report.runs)} run, {dict(report.counts)}\\n")
         """,
     )
     two_cases.run("--devperf")
-    assert (two_cases.path / "told.txt").read_text().splitlines() == [
+    assert (two_cases.path / "reported.txt").read_text().splitlines() == [
         "test_two.py::test_fast passed 1",
         "test_two.py::test_slow passed 1",
         "1 run, {'measured': 2}",
@@ -188,7 +188,7 @@ def test_each_round_on_this_machine_keeps_the_readings_right_after_it(suite: Sui
         Machine.look = look
         """,
     )
-    # In a process of its own: the next test wants the sensors back.
+    # In a separate process: the next test wants the sensors back.
     suite.pytester.runpytest_subprocess(*ON_THIS_MACHINE, "--devperf-processes=2", "--devperf-rounds=4")
     (metric,) = suite.document()["runs"][0]["cases"][0]["metrics"]
     assert metric["process"] == [0, 0, 1, 1]

@@ -98,7 +98,7 @@ def test_a_terminated_run_ends_its_interpreters_and_saves_nothing(suite: Suite, 
     until(lambda: has_ended(pid))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death at once")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux notifies a process of its parent's death at once")
 def test_an_interpreter_ends_with_a_parent_that_is_killed(suite: Suite) -> None:
     code, _, pid = _interrupted(suite, "1", signal.SIGKILL)
     assert code == -signal.SIGKILL

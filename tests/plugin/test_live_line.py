@@ -164,7 +164,7 @@ def test_a_suspect_is_confirmed_in_sight(mixed: Suite) -> None:
 
 
 class Terminal:
-    """A file that says it is a terminal of 20 columns, and keeps what is written."""
+    """A file that acts as a terminal of 20 columns, and keeps its content."""
 
     encoding = "ascii"
 

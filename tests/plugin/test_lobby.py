@@ -28,7 +28,7 @@ def server() -> Iterator[socket.socket]:
 
 @pytest.fixture
 def call(server: socket.socket) -> Iterator[Call]:
-    """Connects, and says something."""
+    """Connects, and sends something."""
     with ExitStack() as stack:
 
         def call(text: bytes) -> socket.socket:

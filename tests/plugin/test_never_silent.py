@@ -1,4 +1,4 @@
-"""A gate that cannot hold says so and fails; it never passes in silence."""
+"""A gate that cannot be met reports it and fails; it never passes silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two programs in turns within one test, each made of arithmetic: it prints the durations it is told."""
+"""Two programs in turns within one test, each made of arithmetic: it prints given durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One line says, before anything is measured, how much will be."""
+"""One line shows, before anything is measured, how much will be measured."""
 
 from __future__ import annotations
 

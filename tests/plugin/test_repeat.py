@@ -1,4 +1,4 @@
-"""Unchanged code, measured again and again: what `--devperf-aa` says and what it refuses."""
+"""Unchanged code, measured repeatedly: the report of `--devperf-aa`, and what it refuses."""
 
 from __future__ import annotations
 

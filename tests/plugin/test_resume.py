@@ -71,7 +71,7 @@ VirtualTarget.start = start
 
 @pytest.fixture
 def interrupted(suite: Suite) -> Suite:
-    """A suite on the virtual device, which the user ends after as many process starts as `dies.txt` says."""
+    """A suite on the virtual device, which the user ends after the number of process starts in `dies.txt`."""
     conftest = suite.path / "conftest.py"
     conftest.write_text(conftest.read_text() + INTERRUPTED)
     suite.pytester.makepyfile(test_it=SUITE)
@@ -122,12 +122,12 @@ def test_the_next_session_says_that_one_can_be_resumed_and_how_to_drop_it(interr
     (interrupted.path / "dies.txt").write_text("6")
     interrupted.run(*SAVE)
     (log,) = _logs(interrupted)
-    said = interrupted.flat(interrupted.run("--devperf", "-k", "ordinary or fails"))
+    output = interrupted.flat(interrupted.run("--devperf", "-k", "ordinary or fails"))
     words = (
         "process starts of 3 cases) was ended before its end: the same command with --devperf-resume goes on with it"
     )
-    assert words in said
-    assert f"delete {log.relative_to(interrupted.path)} to drop it" in said
+    assert words in output
+    assert f"delete {log.relative_to(interrupted.path)} to drop it" in output
     log.unlink()
     assert "--devperf-resume" not in interrupted.flat(interrupted.run("--devperf", "-k", "fails"))
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def elsewhere(suite: Suite) -> str:
-    """A run document outside the project, which has folders of its own."""
+    """A run document outside the project, in another project's folders."""
     suite.pytester.makepyfile(**{"tests/test_it": "def work(): pass\ndef test_a(devperf): devperf(work)\n"})
     outside = suite.path.parent / f"{suite.path.name}-elsewhere"
     outside.mkdir()

@@ -1,4 +1,4 @@
-"""What goes wrong in one process start alone is the case's outcome, and says what to do."""
+"""A failure in a single process start is the case's outcome, with the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verdict is the outcome of its own test: terminal, exit code, JUnit, --lf."""
+"""A verdict is the outcome of its test: terminal, exit code, JUnit, --lf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lines above a session say of a device that is not fit."""
+"""The lines above a session about a device that is not fit to measure on."""
 
 from __future__ import annotations
 

@@ -39,12 +39,12 @@ old.prepare([Path(root, "tests", "test_a.py")], lambda words: print(words, file=
 found = {"words": old.found.words}
 for side, environment in {"old": old.found.environment, "new": old.found.beside}.items():
     path = os.pathsep.join([str(environment.programs), os.environ["PATH"]])
-    said = subprocess.check_output([environment.program, "-c", code], env={**os.environ, "PATH": path}, cwd=root)
-    found[side] = json.loads(said)
+    output = subprocess.check_output([environment.program, "-c", code], env={**os.environ, "PATH": path}, cwd=root)
+    found[side] = json.loads(output)
 old.close()
 print(json.dumps(found))
 """
-"""Runs in an environment of the user's: prints what some code says on both sides."""
+"""Runs in an environment of the user's: prints the output of some code on both sides."""
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_every_kind_of_editable_install_has_the_modules_of_the_revision(tmp_path
 
 
 def sides_here(repository: Repository, revision: str, code: str, root: Path | None = None) -> dict[str, Any]:
-    """Return what some code says on both sides, with the packages of this environment."""
+    """Return the output of some code on both sides, with the packages of this environment."""
     return both_sides(sys.executable, root or repository.path, revision, code)
 
 

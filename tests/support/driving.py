@@ -53,7 +53,7 @@ class VirtualClock:
 
 
 class VirtualTarget:
-    """A device on which `takes_ns` says how long functions take, by their names."""
+    """A device on which `takes_ns` sets the durations of functions, by their names."""
 
     def __init__(self, clock: VirtualClock, takes_ns: Mapping[str, int], model: str = "one", **seen: Any) -> None:
         self.clock = clock
@@ -211,7 +211,7 @@ def drive(
         tests: What the test of each case does, by the case's id.
         folder: Where the store is.
         takes_ns: How long functions take by their names; `name@2` in the process start of index 2 alone.
-        mode: What the session is about; None: what its settings say.
+        mode: The mode of the session; None: that of its settings.
         plan: Fields of the plan, as if they were typed.
         dies_at: How many process starts there are before the session is killed; None: it is not.
         lost_at: How many process starts there are before the device goes away; None: it stays.

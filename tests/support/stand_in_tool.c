@@ -27,7 +27,7 @@ static const char *flags[] = {
 
 static char *given[16];
 
-static void tell(const char *format, ...) {
+static void print_line(const char *format, ...) {
   char line[512];
   va_list words;
   va_start(words, format);
@@ -83,7 +83,7 @@ static void check_model(const char *path, const char *stamp) {
   char head[8];
   FILE *file = fopen(path, "rb");
   if (file == NULL || fread(head, 1, 8, file) != 8 || strncmp(head + 4, stamp, strlen(stamp)) != 0) {
-    tell("Failed to load model %s", path);
+    print_line("Failed to load model %s", path);
     exit(1);
   }
   fclose(file);
@@ -94,7 +94,7 @@ static size_t read_input(const char *path, size_t size, float *into) {
   snprintf(name, sizeof name, "%.*s", (int)size, path);
   FILE *file = fopen(name, "rb");
   if (file == NULL) {
-    tell("Failed to open input file: %s", name);
+    print_line("Failed to open input file: %s", name);
     exit(1);
   }
   const size_t count = fread(into, sizeof(float), MOST, file);
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
     count = read_input(file, strcspn(file, ","), a);
     memcpy(b, a, sizeof a);
   }
-  tell("Initialized session in %gms.", 0.855);
+  print_line("Initialized session in %gms.", 0.855);
   double first = 0.0, warm = 0.0, sum = 0.0;
   for (int i = 0; i < warmup; ++i) {
     const double ns = work(a, b, out, count);
@@ -146,11 +146,11 @@ int main(int argc, char **argv) {
 #if defined(OLD)
   printf("Average inference timings in us: Warmup: %g, Init: %d, Inference: %g\n", warm / 1e3, 855, sum / runs / 1e3);
 #else
-  tell("Inference timings in us: Init: %d, First inference: %g, Warmup (avg): %g, Inference (avg): %g", 855, first / 1e3,
+  print_line("Inference timings in us: Init: %d, First inference: %g, Warmup (avg): %g, Inference (avg): %g", 855, first / 1e3,
        warmup > 0 ? warm / warmup / 1e3 : 0.0, sum / runs / 1e3);
 #endif
-  if (*value("signature_to_run_for") != '\0') tell("Using signature: %s", value("signature_to_run_for"));
-  if (*value("use_gpu") != '\0') tell("Explicitly applied GPU delegate: %s", value("use_gpu"));
+  if (*value("signature_to_run_for") != '\0') print_line("Using signature: %s", value("signature_to_run_for"));
+  if (*value("use_gpu") != '\0') print_line("Explicitly applied GPU delegate: %s", value("use_gpu"));
   if (*value("output_filepath") != '\0') write_output(value("output_filepath"), out, count);
 #else
   check_model(value("model_path"), "ET");
@@ -161,23 +161,23 @@ int main(int argc, char **argv) {
     count = read_input(inputs, (size_t)(second - inputs) - 1, a);
     read_input(second, strlen(second), b);
   }
-  tell("Using method %s", *value("method_name") != '\0' ? value("method_name") : "forward");
+  print_line("Using method %s", *value("method_name") != '\0' ? value("method_name") : "forward");
   if (strcmp(value("method_name"), "broken") == 0) {
-    tell("Execution of method broken failed with status 0x1");
+    print_line("Execution of method broken failed with status 0x1");
     abort();
   }
 #if !defined(OLD)
-  tell("Model loaded in %f ms.", 0.75);
+  print_line("Model loaded in %f ms.", 0.75);
 #endif
   double sum = 0.0;
   for (int i = 0; i < runs; ++i) {
     const double ns = work(a, b, out, count);
     sum += ns;
 #if !defined(OLD)
-    tell("Iteration %d of %d: %f ms", i + 1, runs, ns / 1e6);
+    print_line("Iteration %d of %d: %f ms", i + 1, runs, ns / 1e6);
 #endif
   }
-  tell("Model executed successfully %d time(s) in %f ms.", runs, sum / 1e6);
+  print_line("Model executed successfully %d time(s) in %f ms.", runs, sum / 1e6);
   char name[256];
   snprintf(name, sizeof name, "%s-0.bin", value("output_file"));
   if (*value("output_file") != '\0') write_output(name, out, count);

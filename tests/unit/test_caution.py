@@ -23,7 +23,7 @@ REFUSING = {
     "unseeded",
 }
 
-TOLD = {
+REPORTED = {
     "sensor-failed",
     "low-battery",
     "charging",
@@ -60,7 +60,7 @@ def slugs(run_context: RunContext | None = None, **facts: object) -> list[str]:
 
 def test_every_promised_caution_has_words_and_refuses_as_promised() -> None:
     assert {slug for slug, caution in CAUTIONS.items() if caution.refuses} == REFUSING | {"throttled-outside"}
-    assert {slug for slug, caution in CAUTIONS.items() if not caution.refuses} == TOLD
+    assert {slug for slug, caution in CAUTIONS.items() if not caution.refuses} == REPORTED
     assert all(caution.words and caution.slug == slug for slug, caution in CAUTIONS.items())
 
 

@@ -1,4 +1,4 @@
-"""What may be compared at all, and what is told beside."""
+"""What may be compared at all, and the cautions beside."""
 
 from __future__ import annotations
 

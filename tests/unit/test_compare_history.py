@@ -101,7 +101,7 @@ def test_an_index_holds_every_case_as_gathering_it_alone_would() -> None:
     assert all(found[case_id] == gather(runs, case_id, DEVICE.fingerprint) for case_id in found)
 
 
-# -- what a baseline tells before anything is measured ----------------------------------------------
+# -- what a baseline shows before anything is measured ----------------------------------------------
 
 
 def only_case(*cases: Record, device=DEVICE, fingerprint: str = DEVICE.fingerprint):

@@ -278,7 +278,7 @@ def test_the_anchor_can_be_left_out() -> None:
 
 
 def test_what_the_anchor_explains_is_no_gap_between_starts() -> None:
-    # the first start of the baseline ran on a machine 6 % faster, and its anchor says so
+    # the first start of the baseline ran on a machine 6 % faster, and its anchor shows it
     floors, anchors = [940_000, 1_000_000, 1_000_000], [4700, 5000, 5000]
     slow = timed([1_020_000] * 3, anchors_ns=5000, again=[1_020_000] * 3, again_anchors_ns=5000)
     before = timed(floors, anchors_ns=anchors)

@@ -1,4 +1,4 @@
-"""Waiting for devices to cool stays within bounds that were said beforehand."""
+"""Waiting for devices to cool stays within limits that were shown beforehand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_devperf.session.devices.cooler import Cooler, bounds_words
 
 @dataclass
 class Device:
-    """A phone whose time passes by waiting alone; it throttles as long as it is told to."""
+    """A phone whose time only passes by waiting; it throttles on request."""
 
     throttles: Callable[[float], bool]
     now_s: float = 0.0

@@ -225,7 +225,7 @@ def test_another_process_with_another_hash_seed_finds_the_same():
 
 
 def test_the_recipe_has_not_changed():
-    """A change here makes every stored baseline incomparable: raise RECIPE, and say so to users."""
+    """A change here makes every stored baseline incomparable: raise RECIPE, and add a fragment for users."""
     call = Call(function=len, args=(1, "a", [1.5, None]), kwargs={"k": {"x": b"y"}})
 
     assert fingerprint(call, Digest(), facts={"boxes": 12}) == "120597933e5fce54"

@@ -25,7 +25,7 @@ from pytest_devperf.targets.protocol import Answering, ContextReporting, Looping
 
 
 class Clock:
-    """Time that moves by what the workload says it took."""
+    """Time that advances by the durations that the workload reports."""
 
     def __init__(self) -> None:
         self.ns = 0

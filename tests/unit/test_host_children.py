@@ -103,7 +103,7 @@ def test_children_that_were_there_before_do_not_count():
 
 def test_an_unseen_child_is_reported_as_uncounted(monkeypatch):
     monkeypatch.setattr(ChildrenMemory, "_start", lambda _: None)
-    ours = bytearray(b"x") * (64 * MIB)  # more than the child: what the kernel counted of it says nothing
+    ours = bytearray(b"x") * (64 * MIB)  # more than the child: the kernel's counter then shows nothing about it
     watched = ChildrenMemory(os.getpid())
     with watched.watched():
         subprocess.run(["true"], check=True)
@@ -123,7 +123,7 @@ def test_a_watcher_that_is_killed_costs_nothing_but_what_it_saw(monkeypatch):
 
 @pytest.mark.parametrize(("answer", "unseen"), [("2048 1 0", False), ("2048 1 1", True), ("0 0 0", True)])
 def test_a_child_that_was_not_read_just_before_its_end_is_reported_as_uncounted(monkeypatch, answer, unseen):
-    ours = bytearray(b"x") * (64 * MIB)  # more than the child: what the kernel counted of it says nothing
+    ours = bytearray(b"x") * (64 * MIB)  # more than the child: the kernel's counter then shows nothing about it
     watched = ChildrenMemory(os.getpid())
     monkeypatch.setattr(children, "WATCHER", ("sh", "-c", f"echo ready; read line; echo {answer}"))
     with watched.watched():

@@ -32,8 +32,8 @@ def test_one_run_is_one_start_that_receives_its_amount_of_work():
     command = python(
         """
         import json, os, sys
-        told = {name: os.environ["DEVPERF_" + name] for name in ("ITERATIONS", "WARMUP", "PROCESS")}
-        print(json.dumps({"told": told, "argv": sys.argv[1:]}))
+        variables = {name: os.environ["DEVPERF_" + name] for name in ("ITERATIONS", "WARMUP", "PROCESS")}
+        print(json.dumps({"variables": variables, "argv": sys.argv[1:]}))
         print(json.dumps({"ns": os.getpid()}))
         """,
         "--n={iterations},{warmup},{other}",
@@ -46,10 +46,10 @@ def test_one_run_is_one_start_that_receives_its_amount_of_work():
         assert not runner.loops
         runner.warm_up(3)
         first = runner.run(30, 1)
-        told = json.loads(runner.result().splitlines()[0])
+        shown = json.loads(runner.result().splitlines()[0])
         second = runner.run(30, 1)
 
-    assert told == {"told": {"ITERATIONS": "30", "WARMUP": "3", "PROCESS": "4"}, "argv": ["--n=30,3,{other}"]}
+    assert shown == {"variables": {"ITERATIONS": "30", "WARMUP": "3", "PROCESS": "4"}, "argv": ["--n=30,3,{other}"]}
     assert first != second
 
 

@@ -35,7 +35,7 @@ class Tape:
 
 @dataclass
 class Device:
-    """A runner whose calls take what a function of the burst's number says."""
+    """A runner whose calls take a function of the round's number."""
 
     call_ns: Callable[[int], float]
     load_ns: int | None = None
@@ -80,7 +80,7 @@ class Tool(Device):
 
 @dataclass
 class Watched(Device):
-    """A runner that can tell what its burst was like."""
+    """A runner that reports the context of its round."""
 
     seen: RoundContext = field(default_factory=RoundContext)
 
@@ -307,7 +307,7 @@ def test_a_workload_that_cannot_be_repeated_gets_one_call_per_iteration() -> Non
     assert run_start(device, replace(SHARE, inner_loops=None), PLAN, Tape()).inner_loops == 1
 
 
-# -- clocks that say little, nothing, or what cannot be ------------------------------------------------
+# -- clocks that show little, nothing, or the impossible -----------------------------------------------
 
 
 @pytest.mark.parametrize(("call_ns", "loops"), [(250.0, 1000), (450.0, 500), (90_000.0, 2), (30_000.0, 10), (2e5, 1)])
@@ -342,7 +342,7 @@ def test_a_slow_tool_that_prints_an_average_gets_enough_rounds_to_be_judged() ->
 
 @dataclass
 class Quantised(Device):
-    """A runner whose clock has a step that it does not tell."""
+    """A runner whose clock has a step that it does not report."""
 
     step_ns: float = 1_000_000.0
 

@@ -1,4 +1,4 @@
-"""What a round says of the code rather than of the machine."""
+"""The part of a round that is due to the code rather than to the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensors that plugins add: every reading is a temperature, not known, or a note that says why."""
+"""Sensors that plugins add: every reading is a temperature, not known, or a note with the reason."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_a_slower_phone_takes_longer(own: tuple[SimPhone, AndroidTarget], model:
         plain = min(runner.run(20, 10))
         phone.slow_down(50.0)
         phone.clock.sleep(1.0)
-        until(lambda: min(runner.run(20, 10)) > 5 * plain)  # the file that tells it is refreshed in the background
+        until(lambda: min(runner.run(20, 10)) > 5 * plain)  # the file with it is refreshed in the background
         phone.slow_down(1.0)
 
 

@@ -40,7 +40,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, build) -> Callable[..., None]:
-    """Store stand-ins where the simulated phone's tools lie, in a folder of this test's own."""
+    """Store stand-ins for the simulated phone's tools, in a folder of this test."""
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
 
     def stored(name: str, *options: str) -> None:

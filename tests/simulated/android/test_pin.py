@@ -138,7 +138,7 @@ while True:
 
 
 def die(phone: SimPhone, how: str, *, real: bool = False) -> int:
-    """Pin in a process of its own, and let that end in some way."""
+    """Pin in a separate process, and let that end in some way."""
     program = f"import {IDENTITY}\n{IDENTITY}.SIMULATED = ''\n{PROGRAM}" if real else PROGRAM
     with running(
         [sys.executable, "-c", program, phone.serial, str(phone.server_port), how],

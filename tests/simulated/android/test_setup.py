@@ -155,7 +155,7 @@ def test_an_archive_that_would_fill_the_disk_is_refused_before_it_is_unpacked(
     aar = tmp_path / "bomb.aar"
     with zipfile.ZipFile(aar, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"jni/arm64-v8a/{LIBRARY}", bytes(1000))
-        archive.infolist()[0].file_size = size  # what the directory at the end says
+        archive.infolist()[0].file_size = size  # as in the directory at the end
 
     with pytest.raises(UsageError, match=rf"jni/arm64-v8a/{LIBRARY} would take .* GiB"):
         set_up_android(aar=aar)

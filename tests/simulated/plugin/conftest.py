@@ -28,20 +28,20 @@ slow=1
 [ -n "$DEVPERF_SIM_SLOWDOWN" ] && read -r slow < "$DEVPERF_SIM_SLOWDOWN"
 awk -v n="$1" -v s="$slow" 'BEGIN { for (i = 0; i < n; i++) printf "%d\\n", (1000000 + (i % 5) * 2000) * s }'
 """
-"""A program that measures itself: a millisecond, as much longer as the phone says."""
+"""A program that measures itself: a millisecond, multiplied by the phone's slowdown."""
 
 APP = """\
 import json, os, sys, urllib.request
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-TOLD = {name: os.environ.get(f"DEVPERF_{name}") for name in ("COLLECTOR", "TOKEN", "RUN")}
+PARAMETERS = {name: os.environ.get(f"DEVPERF_{name}") for name in ("COLLECTOR", "TOKEN", "RUN")}
 HOW = json.load(open(os.path.join(FOLDER, "app.json")))
-TOLD.update(HOW.get("told", {}))
+PARAMETERS.update(HOW.get("parameters", {}))
 
 def send(method, path, body=None):
-    request = urllib.request.Request(TOLD["COLLECTOR"] + path, method=method,
+    request = urllib.request.Request(PARAMETERS["COLLECTOR"] + path, method=method,
         data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": "Bearer " + TOLD["TOKEN"]})
+        headers={"Authorization": "Bearer " + PARAMETERS["TOKEN"]})
     with urllib.request.urlopen(request, timeout=10) as answer:
         return json.loads(answer.read())
 
@@ -55,15 +55,15 @@ for name, ns in HOW["cases"].items():
     if name in task["begun"]:
         report = {"outcome": "failed", "reason": "the app died in this case"}
     else:
-        send("POST", "/v1/begin", {"run": TOLD["RUN"], "case": name})
+        send("POST", "/v1/begin", {"run": PARAMETERS["RUN"], "case": name})
         if name == HOW.get("dies_in"):
             sys.exit(3)
         rounds = [[int((ns + i % 5 * 1000) * slow) for i in range(task["iterations"])] for _ in range(task["rounds"])]
         report = {"rounds_ns": {"latency": rounds}, "facts": {"size": HOW.get("size", 1)}}
-    report = {"run": TOLD["RUN"], "case": name, **report}
+    report = {"run": PARAMETERS["RUN"], "case": name, **report}
     send("POST", "/v1/cases", report)
     done.append(report)
-send("POST", "/v1/end", {"run": TOLD["RUN"], "cases": done})
+send("POST", "/v1/end", {"run": PARAMETERS["RUN"], "cases": done})
 """
 
 CONFTEST = """
@@ -103,16 +103,16 @@ class Session:
         self.app_does(sort=1_000_000, decode=2_000_000)
 
     def phone_is(self, **how: object) -> None:
-        """Say in which state the phone is switched on; `slow`: how many times as long work takes."""
+        """Set the state in which the phone is switched on; `slow`: how many times as long work takes."""
         (self.path / "phone.json").write_text(json.dumps(how))
 
     def app_does(self, *, how: dict[str, object] | None = None, **cases: int) -> None:
-        """Say which cases the app has, and how long each takes in ns."""
+        """Set the cases of the app, and the duration of each in ns."""
         (self.path / "app.json").write_text(json.dumps({"cases": cases, **(how or {})}))
 
     @property
     def launches(self) -> list[dict[str, Any]]:
-        """What each launch of the app was told."""
+        """The parameters of each launch of the app."""
         lines = (self.path / "log.txt").read_text().splitlines()
         return [json.loads(line.partition(" launched ")[2]) for line in lines if " launched " in line]
 

@@ -92,7 +92,7 @@ def test_an_app_that_dies_is_started_again_and_only_the_case_it_died_in_fails(ap
 def test_a_stale_app_is_refused_and_distinguished_from_a_silent_one(
     app: Session, stale: dict[str, object], words: str
 ) -> None:
-    app.app_does(sort=1_000_000, how={"told": stale})
+    app.app_does(sort=1_000_000, how={"parameters": stale})
     (app.path / "test_app.py").write_text("def test_app(devperf):\n    devperf.app('com.example.bench')\n")
 
     result = app.run("--devperf-save=base")
@@ -188,8 +188,8 @@ def test_an_app_that_is_started_by_hand_is_waited_for_and_started_once(app: Sess
     with running(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL) as session:
         assert session.stdout is not None
         line = next(line.decode() for line in session.stdout if b"waiting for com.example.bench" in line)
-        told = dict(re.findall(r"--es (\S+) (\S+)", line))
-        environment = {name: shlex.split(value)[0] for name, value in told.items()}
+        parameters = dict(re.findall(r"--es (\S+) (\S+)", line))
+        environment = {name: shlex.split(value)[0] for name, value in parameters.items()}
         slow = {"DEVPERF_SIM_SLOWDOWN": str(app.path / "slow")}
         environment = {**os.environ, **environment, **slow}
         by_hand = subprocess.run(

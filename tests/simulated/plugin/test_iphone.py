@@ -62,9 +62,9 @@ words = sys.argv[1:]
 if words[:3] == ["devicectl", "list", "devices"]:
     open(words[words.index("--json-output") + 1], "w").write({devices!r})
 elif words[:4] == ["devicectl", "device", "process", "launch"]:
-    told = json.loads(words[words.index("--environment-variables") + 1])
+    variables = json.loads(words[words.index("--environment-variables") + 1])
     assert words[-1] == "com.example.bench" and words[words.index("--device") + 1] == "ID-1"
-    subprocess.Popen([sys.executable, "app.py"], env={{**os.environ, **told}})
+    subprocess.Popen([sys.executable, "app.py"], env={{**os.environ, **variables}})
 """
 
 

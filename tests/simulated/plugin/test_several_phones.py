@@ -1,4 +1,4 @@
-"""With pytest-xdist every worker measures on a phone of its own."""
+"""With pytest-xdist, every worker measures on its own phone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Session = Any
 """The fixtures' own class; conftest files are not imported."""
 
 WORKER_LINE = re.compile(r"\bcreated: \d+/\d+ workers?|\b\d+ workers? \[|\[gw\d+\]")
-"""What pytest-xdist says of workers that it starts; a folder may be called gw0 as well."""
+"""pytest-xdist's message about workers that it starts; a folder may be called gw0 as well."""
 
 CASES = """
 import pytest

@@ -1,4 +1,4 @@
-"""A session's simulated phone: prepared as the how-to says, beside others, and honest about what it sees."""
+"""A session's simulated phone: prepared as in the how-to, beside others, with a warning if it is not isolated."""
 
 from __future__ import annotations
 
