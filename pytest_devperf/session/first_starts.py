@@ -118,7 +118,7 @@ class FirstStarts:
             self.verdicts.judge_ready([state])
 
     def _take_unmeasured(self, state: CaseState, start: CaseStart, outcome: TestOutcome) -> None:
-        """Take what a test said that ran without rounds, for its further starts."""
+        """Keep the requests of a test that ran without rounds, for its further starts."""
         if outcome.passed:
             try:
                 state.check_work(start)

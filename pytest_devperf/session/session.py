@@ -195,7 +195,7 @@ class Session:
 
     @contextmanager
     def unless_broken_off(self) -> Iterator[None]:
-        """If the block is ended early (`-x`, Ctrl-C), keep what there is, and say how to go on."""
+        """If the block is interrupted (`-x`, Ctrl-C), keep the results so far, and report how to resume."""
         try:
             yield
         except BaseException:
@@ -228,7 +228,7 @@ class Session:
         log = self.resumption.log
         advice = log.end(whole=whole and not log.lost_device)
         if advice is not None:
-            self.results.say(advice)
+            self.results.report_sentence(advice)
 
     def _take_up(self, case: Case, address: TestAddress) -> CaseState:
         state = CaseState(

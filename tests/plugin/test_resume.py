@@ -118,7 +118,7 @@ def test_a_session_that_the_user_ended_is_resumed_by_the_same_command(interrupte
     assert "--devperf-resume" not in interrupted.flat(interrupted.run(*SAVE))
 
 
-def test_the_next_session_says_that_one_can_be_resumed_and_how_to_drop_it(interrupted: Suite) -> None:
+def test_the_next_session_reports_that_one_can_be_resumed_and_how_to_drop_it(interrupted: Suite) -> None:
     (interrupted.path / "dies.txt").write_text("6")
     interrupted.run(*SAVE)
     (log,) = _logs(interrupted)

@@ -42,7 +42,7 @@ def test_the_two_worst_findings_are_named() -> None:
 
 
 @pytest.mark.parametrize("seen", [COOL, None])
-def test_nothing_is_said_of_a_device_that_is_fit_or_was_not_read(seen: Context | None) -> None:
+def test_nothing_is_reported_of_a_device_that_is_fit_or_was_not_read(seen: Context | None) -> None:
     assert describe_concerns(PHONE, seen) is None
 
 
@@ -53,5 +53,5 @@ def test_this_machine_is_examined_by_its_own_settings() -> None:
     assert words.startswith("this machine is not at its best for measuring (power: on battery")
 
 
-def test_nothing_is_said_of_a_device_of_another_kind() -> None:
+def test_nothing_is_reported_of_a_device_of_another_kind() -> None:
     assert describe_concerns(Plain(Device(kind="board")), Context(at_ns=0, throttled=True)) is None

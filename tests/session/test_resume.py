@@ -105,7 +105,7 @@ def test_nothing_is_measured_twice(tmp_path: Path) -> None:
     assert sorted(resumed.target.started) == sorted([*asked_again, *whole.target.started[5:]])
 
 
-def test_a_session_that_is_killed_again_and_again_comes_to_its_end(tmp_path: Path) -> None:
+def test_a_session_that_is_killed_repeatedly_is_completed(tmp_path: Path) -> None:
     whole = measure(tmp_path, save="new")
     kills = 0
     while True:
@@ -144,7 +144,7 @@ def test_a_run_that_could_not_be_saved_is_saved_without_measuring_again(tmp_path
 
 
 @pytest.mark.parametrize("cut", [1, 7, 8, 9, 60])
-def test_an_incomplete_last_entry_is_dropped_and_said(tmp_path: Path, cut: int) -> None:
+def test_an_incomplete_last_entry_is_dropped_and_reported(tmp_path: Path, cut: int) -> None:
     whole = measure(tmp_path, save="new")
     with pytest.raises(Killed):
         measure(tmp_path, save="new", dies_at=6)
@@ -219,7 +219,7 @@ def test_nothing_to_resume_is_an_error(tmp_path: Path) -> None:
         measure(tmp_path, resume=True)
 
 
-def test_the_next_session_says_what_can_be_resumed_until_it_has_measured_the_same(tmp_path: Path) -> None:
+def test_the_next_session_shows_what_can_be_resumed_until_it_has_measured_the_same(tmp_path: Path) -> None:
     with pytest.raises(Killed):
         measure(tmp_path, dies_at=3)
     other = measure(tmp_path, save="new")

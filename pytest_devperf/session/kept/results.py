@@ -99,8 +99,8 @@ class Results:
         """The root folder of the tests."""
         return self._storage.root
 
-    def say(self, sentence: str) -> None:
-        """Have the report say something."""
+    def report_sentence(self, sentence: str) -> None:
+        """Add a sentence to the report."""
         self._messages.append(sentence)
 
     def break_off(self, states: CaseStates) -> None:

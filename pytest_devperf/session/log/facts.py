@@ -28,7 +28,7 @@ def facts_of(
 
     Args:
         settings: Its settings.
-        plan: The plan of a case whose marker says nothing.
+        plan: The plan of a case without marker keywords.
         cases: Its cases.
         baseline: Ids of the runs that it compares with.
         old: Describes the old code that it compares with.

@@ -198,7 +198,7 @@ def open_log(
         resume: Whether to go on with the newest session that was ended.
         seed: The seed of a new session.
         shuffle_seed: Gives the seed of a plugin that shuffles tests.
-        warn: Tells the user of a log that cannot be written.
+        warn: Warns the user about a log that cannot be written.
 
     Raises:
         UsageError: There is no session to resume.

@@ -114,7 +114,7 @@ def claim_newest(folder: Path | None) -> tuple[Unfinished, FileLock]:
 
 
 def advice(folder: Path, root: Path) -> str | None:
-    """Say that a session can be resumed, and how; None if there is none that is worth it."""
+    """Report that a session can be resumed, and how; None if there is none that is worth it."""
     for path in find_logs(folder):
         lock = claim(path)
         if lock is None:

@@ -34,7 +34,7 @@ def ending_after(count: int) -> Any:
     return running
 
 
-def test_an_app_goes_on_where_it_was(app: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_app_resumes_at_its_place(app: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Driven, "run", ending_after(3))
         ended = app.run(*LONGER)
