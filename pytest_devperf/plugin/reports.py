@@ -73,7 +73,7 @@ class RanTest:
 
         Args:
             message: Text in the short summary and in JUnit.
-            section: Text of the failure where nothing else is shown, as in JUnit.
+            section: Text of the failure if nothing else is shown, as in JUnit.
             brief: Text of the failure's section on the terminal; None: `section`.
             regressed: Whether it fails only because of its verdict.
         """

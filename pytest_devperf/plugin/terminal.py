@@ -50,7 +50,7 @@ class Sentence(TerminalRepr):
 
         Args:
             message: Text in the short summary and in JUnit.
-            section: Text of the failure where nothing else is shown, as in JUnit.
+            section: Text of the failure if nothing else is shown, as in JUnit.
             location: Location of the test, as in its report.
             brief: Text on the terminal, above the table of all cases; None: `section`.
         """

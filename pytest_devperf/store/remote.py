@@ -102,7 +102,7 @@ class RemoteStore(FileStore):
         self._is_whole = url.partition(":")[0].lower() in WHOLE
         self._cache = FileCache(cache_folder() / "runs")
         self._versions: dict[StorePath, str] = {}
-        """What the server said of the version of files, when they were last listed."""
+        """The server's versions of files, when they were last listed."""
 
     def __str__(self) -> str:
         """The URL without secrets, as errors and listings show it."""
@@ -312,9 +312,11 @@ class RemoteStore(FileStore):
 
 
 def _version_of(info: Mapping[str, Any]) -> str | None:
-    """Return what a server says of the version of a file, its hash or its time; None if it says neither."""
-    told = (info.get(key) for key in ("ETag", "etag", "md5Hash", "content_md5", "mtime", "modified", "LastModified"))
-    version = next((each for each in told if each), None)
+    """Return the server's version of a file, its hash or its time; None if it reports neither."""
+    versions = (
+        info.get(key) for key in ("ETag", "etag", "md5Hash", "content_md5", "mtime", "modified", "LastModified")
+    )
+    version = next((each for each in versions if each), None)
     return None if version is None else f"{version} {info.get('size')}"
 
 

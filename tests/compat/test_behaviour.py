@@ -164,7 +164,7 @@ def test_a_case_of_the_fixture_is_selected_measured_and_kept(pytester: pytest.Py
     assert "pytest-devperf provides the benchmark fixture; pytest-benchmark" in text
 
 
-def test_a_start_of_its_own_makes_as_many_calls_as_the_test_requests(pytester: pytest.Pytester) -> None:
+def test_a_separate_start_makes_as_many_calls_as_the_test_requests(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it="""
         def test_single(benchmark):

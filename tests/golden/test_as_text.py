@@ -206,7 +206,7 @@ def test_a_regression_explains_itself(golden):
     golden("tests/golden/failure.txt", failure_text(REGRESSED, 90) + "\n")
 
 
-def test_above_the_table_of_all_cases_a_regression_says_only_what_stands_nowhere_else(golden):
+def test_above_the_table_of_all_cases_a_regression_shows_only_what_the_table_lacks(golden):
     golden("tests/golden/failure_brief.txt", brief_failure_text(REGRESSED) + "\n")
 
 
@@ -257,13 +257,13 @@ def test_reasons_that_cases_share_appear_once():
 
 
 @pytest.mark.parametrize(("expected", "verbosity", "mentioned"), [(0.01, 0, False), (0.01, 1, True), (0.3, 0, True)])
-def test_false_alarms_are_mentioned_where_they_matter_or_where_somebody_asks(expected, verbosity, mentioned):
+def test_false_alarms_are_mentioned_if_they_matter_or_if_somebody_asks(expected, verbosity, mentioned):
     text = render(replace_dataclass(REPORT, expected_false_alarms=expected), verbosity=verbosity)
 
     assert ("expected false alarms" in text) is mentioned
 
 
-def test_the_header_of_a_session_leaves_out_what_pytest_says_of_this_machine():
+def test_the_header_of_a_session_omits_what_pytest_shows_of_this_machine():
     report = Report(runs=(RUN,))
 
     assert header_lines(report)[0].endswith("0123456789ab); 48.0 °C, AC, python 3.12.1")

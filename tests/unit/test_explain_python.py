@@ -102,7 +102,7 @@ def test_a_loop_around_a_call_is_found_by_its_count(shop: ModuleType) -> None:
     }
 
 
-def test_lambdas_of_a_function_have_names_of_their_own(shop: ModuleType) -> None:
+def test_lambdas_of_a_function_have_separate_names(shop: ModuleType) -> None:
     assert sorted(calls(profile(shop.pair)).values()) == [1, 1, 2]
 
 
