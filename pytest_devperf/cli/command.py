@@ -14,6 +14,8 @@ VERBS = {
     "history": "show one case over all runs of a label, and the commits that changed it",
     "report": "write a run as one HTML file with charts, or as Markdown",
     "noise": "show how far saved runs of unchanged code differ, and which tolerance suits",
+    "fsck": "examine the files of a store: damaged runs, leftovers of saves that were killed",
+    "devices": "list attached and known devices: their state, what was left on them, their last run",
     "doctor": "examine whether a device is fit to measure on, and what would help",
     "cooldown": "wait until a device has cooled down",
     "setup-android": "prepare the runner and runtime library for a phone, once",

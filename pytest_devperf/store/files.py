@@ -143,7 +143,7 @@ class FileStore(ABC):
         found: dict[tuple[str, str], LabelSummary] = {}
         for place, count in self._newest():
             head = self.head_of(place)
-            self._check_place(head, place)
+            self.check_place(head, place)
             key = head.device.fingerprint, head.label or ""
             other = found.get(key)  # a device has two folders if one was renamed
             found[key] = LabelSummary(
@@ -201,8 +201,12 @@ class FileStore(ABC):
         """
         return _only(decode_heads(self.read(place), self.where(place)), self.where(place))
 
-    def _check_place(self, head: RunHead, place: StorePath) -> None:
-        """Refuse a run that a search for its device and label would not find."""
+    def check_place(self, head: RunHead | Run, place: StorePath) -> None:
+        """Refuse a run that a search for its device and label would not find.
+
+        Raises:
+            StoreError: Its folders name another device or label.
+        """
         device, label, _ = place
         named = safe_name(head.label) if head.label else None
         if label != named or not device.endswith(f"-{safe_name(head.device.fingerprint)}"):

@@ -143,6 +143,15 @@ class ClaimedPhone:
         """
         return self._hold.leftover()
 
+    def holds_clocks(self) -> bool:
+        """Return whether any session has pinned its clocks and not undone that.
+
+        Raises:
+            TargetError: It is gone.
+        """
+        changes = self._hold.changes()
+        return changes is not None and changes.pinned
+
     def open(self) -> None:
         """Claim it, undo leftovers, keep the screen on, pin the clocks; do nothing if that is done.
 

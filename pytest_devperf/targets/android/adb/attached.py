@@ -63,6 +63,12 @@ class Attached:
         return self.serial.startswith("emulator-") or model.startswith(("sdk_", "android_sdk_built"))
 
     @property
+    def trouble(self) -> str:
+        """Why it cannot be used, and the next step."""
+        name = self.model.replace("_", " ") if self.model else f"the phone android:{self.serial}"
+        return f"{name} {STATES.get(self.state, f'is in state {self.state!r}: see `adb devices`')}"
+
+    @property
     def words(self) -> str:
         """Model and serial number, for a list to choose from."""
         name = (self.model or "phone").replace("_", " ")
@@ -190,7 +196,7 @@ def demand(attached: tuple[Attached, ...]) -> Attached:
             "choose one with --devperf-target=android:SERIAL",
         )
     if attached:
-        raise UsageError("; ".join(_trouble(phone) for phone in attached))
+        raise UsageError("; ".join(phone.trouble for phone in attached))
     raise UsageError(
         "no phone is attached",
         "plug one in, allow USB debugging in its developer options, and check that `adb devices` lists it",
@@ -208,7 +214,7 @@ def find_named(attached: tuple[Attached, ...], serial: str) -> Attached:
             continue
         if phone.ready:
             return phone
-        raise UsageError(_trouble(phone))
+        raise UsageError(phone.trouble)
     there = ", ".join(phone.words for phone in attached) or "none"
     by = f" ({SERIAL_VARIABLE} names it)" if serial == serial_of_environment() else ""
     raise UsageError(f"no phone android:{serial} is attached{by}", f"those attached: {there}")
@@ -216,12 +222,7 @@ def find_named(attached: tuple[Attached, ...], serial: str) -> Attached:
 
 def troubles(attached: tuple[Attached, ...]) -> list[str]:
     """Describe for each phone that cannot be used why, and the next step."""
-    return [_trouble(phone) for phone in attached if not phone.ready and not phone.emulator]
-
-
-def _trouble(phone: Attached) -> str:
-    name = phone.model.replace("_", " ") if phone.model else f"the phone android:{phone.serial}"
-    return f"{name} {STATES.get(phone.state, f'is in state {phone.state!r}: see `adb devices`')}"
+    return [phone.trouble for phone in attached if not phone.ready and not phone.emulator]
 
 
 def _number(text: str | None) -> int | None:

@@ -123,13 +123,21 @@ class Hold:
             self._guard.disarm()
             self._lease.release()
 
+    def changes(self) -> Changes | None:
+        """Read what any session has changed on the phone and not undone; None if nothing is known.
+
+        Raises:
+            TargetError: The phone went away.
+        """
+        return self._journal.read().changes
+
     def leftover(self) -> str | None:
         """Describe what another session changed on the phone and has not undone; None if nothing.
 
         Raises:
             TargetError: The phone went away.
         """
-        changes = self._journal.read().changes
+        changes = self.changes()
         if changes is None or changes.empty:
             return None
         held = (("its clocks pinned", changes.pinned), ("its screen on", changes.stay_on is not None))
