@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from pytest_devperf.compare.history import index
 from pytest_devperf.compare.noise import noise
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.errors import CaseError, StoreError, UsageError
+from pytest_devperf.exchange import imports
 from pytest_devperf.measure import cooldown
 from pytest_devperf.model_file.executorch import parse_executorch, read_executorch
 from pytest_devperf.model_file.litert import parse_litert, read_litert
@@ -102,7 +104,20 @@ def _tools() -> Iterator[Parser]:
     for name, texts in seeds.TOOLS.items():
         real = seeds.captured(seeds.CAPTURED_TOOLS[name]) if name in seeds.CAPTURED_TOOLS else ()
         yield _row(f"tool {name}", _text(READERS[name]), (*texts, *real), CaseError)
+    for name in imports.FORMATS:
+        texts = seeds.IMPORTS if name == imports.PYTEST_BENCHMARK else seeds.TOOLS[name]
+        parse = partial(_parse_import, name)
+        yield _row(f"import {name}", _text(parse), texts, UsageError, weight=2)
     yield _row("tool flags", _text(parse_flags), [seeds.HELP])
+
+
+def _parse_import(tool: str, text: str) -> object:
+    """Parse a file of another tool, and write the run as the store does."""
+    found = imports.parse_import(tool, text, "file.json")
+    run = imports.make_run(
+        found, label="old", device=found.device, taken_at="2026-11-29T20:15:03Z", version="0", run_id="1a2b"
+    )
+    return encode(Document(runs=(run,)))
 
 
 def _sensors() -> Iterator[Parser]:

@@ -32,6 +32,25 @@ from pytest_devperf.simphone.adb.wire import Packet
 from pytest_devperf.simphone.android import dumps
 from pytest_devperf.simphone.state.physics import State
 
+IMPORTS = (
+    json.dumps(
+        {
+            "machine_info": {"machine": "x86_64", "system": "Linux", "python_version": "3.11.7",
+                             "cpu": {"brand_raw": "AMD EPYC", "count": 2}},
+            "commit_info": {"id": "1f2e", "dirty": False, "branch": "main"},
+            "benchmarks": [
+                {"group": "sort", "name": "test_sort", "fullname": "test_it.py::test_sort", "extra_info": {"rows": 3},
+                 "stats": {"data": [1.25e-06, 1.5e-06, 1.75e-06], "iterations": 10}},
+                {"group": None, "name": "test_sum", "fullname": "test_it.py::test_sum", "extra_info": {},
+                 "stats": {"data": [0.25], "iterations": 1}},
+            ],
+            "datetime": "2026-11-29T20:15:03.123456+00:00",
+            "version": "5.3.1",
+        }
+    ),
+)  # fmt: skip
+"""Files that can be imported and that no reader reads."""
+
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "lines": ("1200\n1180\n", "1\n\n2\r\n"),
     "json-lines": (

@@ -16,11 +16,20 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Fills a description to the width of the terminal, and keeps the lines of examples."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith("examples:"):
+            return text
+        return "\n\n".join(super(_Formatter, self)._fill_text(each, width, indent) for each in text.split("\n\n"))
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that refuses empty values, exits with the code of a usage error, and supports any encoding."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+        super().__init__(formatter_class=_Formatter, **settings)
         # An unset variable in a script (`--label "$LABEL"`) must not mean the default.
         self.register("type", None, _text)
         self.register("type", Path, _path)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.cli.output import EXIT_FAILED, EXIT_USAGE, echo, echo_error
+
+if TYPE_CHECKING:
+    from pytest_devperf.cli.arguments import Parser
 
 VERBS = {
     "list": "list the devices and labels of a store, with -v every run",
@@ -13,6 +17,8 @@ VERBS = {
     "compare": "compare saved runs or files, with the verdicts of the plugin",
     "history": "show one case over all runs of a label, and the commits that changed it",
     "report": "write a run as one HTML file with charts, or as Markdown",
+    "export": "write runs as CSV, JSON, Markdown, or for github-action-benchmark or Bencher",
+    "import": "save results of pytest-benchmark, Google Benchmark, androidx or hyperfine",
     "noise": "show how far saved runs of unchanged code differ, and which tolerance suits",
     "fsck": "examine the files of a store: damaged runs, leftovers of saves that were killed",
     "devices": "list attached and known devices: their state, what was left on them, their last run",
@@ -23,6 +29,9 @@ VERBS = {
     "sim": "run a simulated phone for adb until Ctrl-C",
 }
 """Description of every verb, in the order of `devperf --help`."""
+
+MODULES = {"import": "import_results"}
+"""Modules that cannot have the name of their verb."""
 
 _EXIT_INTERRUPTED = 130
 """Exit code of a shell after Ctrl-C."""
@@ -46,14 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(verb: str, words: Sequence[str]) -> int:
-    from importlib import import_module
-
-    from pytest_devperf.cli.arguments import Parser
     from pytest_devperf.errors import DevperfError, UsageError
 
-    module = import_module(f"pytest_devperf.cli.{verb.replace('-', '_')}")
-    parser = Parser(prog=f"devperf {verb}", description=module.__doc__, allow_abbrev=False)
-    module.add_arguments(parser)
+    module = module_of(verb)
+    parser = parser_of(verb)
     try:
         code: int = module.run(parser.parse_args(words))
     except DevperfError as error:
@@ -62,6 +67,28 @@ def _run(verb: str, words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
     return code
+
+
+def module_of(verb: str) -> Any:  # noqa: ANN401 - a module with `add_arguments`, `run` and `EXAMPLES`
+    """Import the module of a verb."""
+    from importlib import import_module
+
+    return import_module(f"pytest_devperf.cli.{MODULES.get(verb, verb.replace('-', '_'))}")
+
+
+def parser_of(verb: str) -> Parser:
+    """Make the parser of a verb."""
+    from pytest_devperf.cli.arguments import Parser
+
+    module = module_of(verb)
+    parser = Parser(
+        prog=f"devperf {verb}",
+        description=module.__doc__,
+        epilog="\n  ".join(("examples:", *module.EXAMPLES)),
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    return parser
 
 
 def _help() -> str:

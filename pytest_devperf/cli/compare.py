@@ -19,6 +19,8 @@ from pytest_devperf.record.record import Run
 from pytest_devperf.report.as_text import render
 from pytest_devperf.report.report import Report
 
+EXAMPLES = ("devperf compare main --to run.json", "devperf compare main --to candidate --fail")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the runs, and the options that determine the verdicts."""

@@ -11,6 +11,8 @@ from pytest_devperf.cli.output import echo, show_live
 from pytest_devperf.measure.cooldown import CEILING_S, FLOOR_S, Cooling, cool, parse_cooldown
 from pytest_devperf.report.live import format_cooling
 
+EXAMPLES = ("devperf cooldown --target android",)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""

@@ -30,6 +30,9 @@ MEASURED_S = 10.0
 """Time to measure for: enough for a dozen process starts of each side on a machine that is fit."""
 
 
+EXAMPLES = ("devperf doctor", "devperf doctor --target android")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the device, the time, and the format."""
     add_target(parser, default="host")

@@ -31,6 +31,9 @@ _COLUMNS = (
 )
 
 
+EXAMPLES = ("devperf history test_sort", "devperf history test_sort --label main --metric load")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the case, and the options that select its runs."""
     parser.add_argument("case", metavar="CASE", help="id of a case, or a unique part of it")

@@ -24,6 +24,9 @@ _RUNS = (
 )
 
 
+EXAMPLES = ("devperf list", "devperf list -v --store ~/runs")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the store and the verbosity."""
     add_store(parser)

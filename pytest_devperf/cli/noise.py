@@ -26,6 +26,9 @@ NEWEST_RUNS = 30
 """Runs to compare with each other: 30 runs are 220 pairs of each metric, and conditions change over longer times."""
 
 
+EXAMPLES = ("devperf noise main",)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the label, and the options that select its runs."""
     parser.add_argument("label", metavar="LABEL", help="label whose runs are of unchanged code")

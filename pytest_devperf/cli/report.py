@@ -29,6 +29,9 @@ NEWEST_RUNS = 50
 STDOUT = "-"
 
 
+EXAMPLES = ("devperf report -o report.html", "devperf report candidate --baseline main -o report.md")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the runs, their baseline, and the output file."""
     parser.add_argument(

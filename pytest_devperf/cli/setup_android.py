@@ -19,6 +19,8 @@ from pytest_devperf.targets.android.runner.setup import set_up_android
 from pytest_devperf.targets.android.setup_folder import setup_folder
 from pytest_devperf.targets.android.tools.tool import PROJECTS, TOOLS, option_of, store_tool
 
+EXAMPLES = ("devperf setup-android --aar onnxruntime-android.aar",)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""

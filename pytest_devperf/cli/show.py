@@ -11,6 +11,8 @@ from pytest_devperf.report.as_text import render
 from pytest_devperf.report.header import header_lines, run_line, settings_line
 from pytest_devperf.report.report import Report
 
+EXAMPLES = ("devperf show main", "devperf show 3f2a -v", "devperf show run.json")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the run, the store and the verbosity."""

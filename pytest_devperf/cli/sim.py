@@ -23,6 +23,9 @@ LOOK_S = 0.5
 """Interval at which the thermal status is checked for changes."""
 
 
+EXAMPLES = ("devperf sim --list", "devperf sim --personality pixel-tensor")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the phone and its mishap."""
     parser.add_argument("--personality", default="pixel-tensor", metavar="NAME", help="family (default: pixel-tensor)")

@@ -13,6 +13,8 @@ from pytest_devperf.cli.output import echo
 from pytest_devperf.errors import UsageError
 from pytest_devperf.targets.android.target import AndroidTarget
 
+EXAMPLES = ("devperf unpin",)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""

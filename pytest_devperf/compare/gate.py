@@ -8,7 +8,7 @@ from math import isclose
 
 from pytest_devperf.compare.history import Baseline, BaselineRun
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.record.caution import CAUTIONS, refusing
+from pytest_devperf.record.caution import CAUTIONS, IMPORTED, refusing
 from pytest_devperf.record.record import Measurement, Record
 from pytest_devperf.sensor.context import CpuSet, RunContext
 
@@ -101,7 +101,9 @@ def check(record: Record, baseline: Baseline, policy: Policy) -> Gate:
 
 def unlike(record: Record, before: Record) -> str | None:
     """Return what makes two records of a case different work, which no option accepts; None if nothing does."""
-    if record.workload.fingerprint != before.workload.fingerprint:
+    # The inputs of an imported side are not known: its caution refuses.
+    imported = (record.workload.kind == IMPORTED) != (before.workload.kind == IMPORTED)
+    if record.workload.fingerprint != before.workload.fingerprint and not imported:
         return f"the workload differs ({_workload_difference(record, before)})"
     pinned, pinned_before = record.run_context.clock_state.pinned, before.run_context.clock_state.pinned
     if pinned is not None and pinned_before is not None and pinned != pinned_before:

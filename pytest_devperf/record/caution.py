@@ -32,6 +32,11 @@ FEW_ROUNDS = 5
 GRADES: Mapping[Quality, str] = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustworthy"}
 """Caution for each grade of stability."""
 
+IMPORTED = "imported"
+"""Caution, and kind of the workload, of results of other tools."""
+
+ONE_START = "one-start"
+
 ONE_ROUND = "one round does not show how much rounds vary: measure more (--devperf-rounds, --devperf-max-time)"
 """Explanation of the grade of a single round."""
 
@@ -128,6 +133,12 @@ CAUTIONS: Mapping[str, Caution] = {
             refuses=True,
             remedy="name the baseline's with --devperf-provider",
         ),
+        Caution(
+            slug=IMPORTED,
+            words="imported from another tool, without an anchor, from one process start, its inputs not known",
+            refuses=True,
+            remedy="save a baseline with --devperf-save",
+        ),
         Caution(slug="unknown-throttling", words="nothing shows whether the device throttled"),
         Caution(slug="sensor-failed", words="a sensor of a plugin could not be read"),
         Caution(slug="low-battery", words="the battery was low"),
@@ -140,7 +151,7 @@ CAUTIONS: Mapping[str, Caution] = {
         Caution(slug="model-changed", words="another model file"),
         Caution(slug="unknown-context", words="one side lacks a reading"),
         Caution(slug="few-rounds", words="few rounds were measured"),
-        Caution(slug="one-start", words="all rounds come from one process start"),
+        Caution(slug=ONE_START, words="all rounds come from one process start"),
         Caution(slug="shared-process", words="load or memory was taken in a process that had done other work"),
         Caution(slug="whole-program", words="times are wall times of whole program starts"),
         Caution(slug="left-running", words="the program left processes running, which were ended"),
@@ -277,7 +288,7 @@ def _of_plan(facts: RunFacts) -> Iterator[tuple[str, str]]:
     elif planned is not None and run is not None and run < planned and not facts.ended_early:
         yield "few-rounds", f"{run} of {planned} planned rounds measured"
     if facts.processes == 1:
-        yield "one-start", CAUTIONS["one-start"].words
+        yield ONE_START, CAUTIONS[ONE_START].words
     for slug, carried in (
         ("emulator", facts.emulator),
         ("debug-build", facts.debug_build),

@@ -7,12 +7,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from pytest_devperf.errors import CaseError
 from pytest_devperf.metric import is_duration_ns, is_size_bytes
 from pytest_devperf.tool.output import Output, Value
 from pytest_devperf.untrusted import excerpt, last_lines, parse_json_at
+
+Parsed = TypeVar("Parsed")
 
 BYTES_PER_MB = 1_048_576
 """Tools that print MB mean 2**20 bytes: they divide the kernel's kB by 1024."""
@@ -53,12 +55,12 @@ def refuse(tool: str, why: str, text: str, next_step: str) -> NoReturn:
     raise CaseError(f"the output of {tool} {excerpt(why)} ({ended})", next_step)
 
 
-def guarded(tool: str, next_step: str) -> Callable[[Callable[[str], Output]], Callable[[str], Output]]:
+def guarded(tool: str, next_step: str) -> Callable[[Callable[[str], Parsed]], Callable[[str], Parsed]]:
     """Decorate a parser of JSON so that an unexpected structure raises a CaseError."""
 
-    def guard(parse: Callable[[str], Output]) -> Callable[[str], Output]:
+    def guard(parse: Callable[[str], Parsed]) -> Callable[[str], Parsed]:
         @wraps(parse)
-        def parse_or_refuse(text: str) -> Output:
+        def parse_or_refuse(text: str) -> Parsed:
             try:
                 return parse(text)
             except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError) as error:

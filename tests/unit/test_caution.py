@@ -21,6 +21,7 @@ REFUSING = {
     "instrumented",
     "provider-fell-back",
     "unseeded",
+    "imported",
 }
 
 REPORTED = {
