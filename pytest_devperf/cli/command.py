@@ -16,6 +16,7 @@ VERBS = {
     "show": "show one run: its cases, metrics and context",
     "compare": "compare saved runs or files, with the verdicts of the plugin",
     "history": "show one case over all runs of a label, and the commits that changed it",
+    "explain": "show where the time of one case goes, or what changed since a saved run",
     "report": "write a run as one HTML file with charts, or as Markdown",
     "export": "write runs as CSV, JSON, Markdown, or for github-action-benchmark or Bencher",
     "import": "save results of pytest-benchmark, Google Benchmark, androidx or hyperfine",

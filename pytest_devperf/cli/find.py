@@ -46,6 +46,35 @@ def find_runs(word: str, store: Store) -> Sequence[Run]:
     return _by_id(word, store, label_summaries)
 
 
+def newest_runs(store: Store) -> Sequence[Run]:
+    """Find the newest saved run of each device.
+
+    Raises:
+        UsageError: There is none.
+    """
+    newest: dict[str, LabelSummary] = {}
+    for summary in sorted(store.label_summaries(), key=lambda each: each.newest):
+        newest[summary.device.fingerprint] = summary
+    if not newest:
+        raise UsageError(f"{store} has no run", "save one with pytest --devperf-save LABEL, or name a file")
+    return [store.runs(each.device.fingerprint, each.label, newest=True)[0] for each in newest.values()]
+
+
+def case_id(word: str, runs: Sequence[Run]) -> str:
+    """Find the case for a word.
+
+    Raises:
+        UsageError: It matches none, or several; the message lists them.
+    """
+    ids = sorted({record.id for each in runs for record in each.cases})
+    near = [word] if word in ids else [case_id for case_id in ids if word in case_id]
+    if len(near) == 1:
+        return near[0]
+    listed = ", ".join(near or ids)
+    problem = f"{word!r} is part of several case ids" if near else f"no case named {word!r}"
+    raise UsageError(problem, f"use one of {listed}" if ids else "save a run first")
+
+
 def find_baseline(word: str, store: Store, fingerprint: str) -> Sequence[Run]:
     """Find the baseline of one device for a word: the newest generation of a label, a run's id, or a file.
 

@@ -9,12 +9,11 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from pytest_devperf.cli.arguments import add_store
-from pytest_devperf.cli.find import device_label_summaries, store_at
+from pytest_devperf.cli.find import case_id, device_label_summaries, store_at
 from pytest_devperf.cli.output import columns, echo, echo_error
 from pytest_devperf.compare.shift import Shift
 from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
-from pytest_devperf.record.record import Run
 from pytest_devperf.report.header import commit_line, device_line
 from pytest_devperf.report.past import Point, alike, change_sentences, change_words, level_changes, points_by_case
 from pytest_devperf.report.row import own_noise_percent
@@ -72,22 +71,7 @@ def _label(given: str | None, store: Store) -> str:
 def _points(label_summary: LabelSummary, store: Store, arguments: argparse.Namespace) -> Sequence[Point]:
     """Collect a case over all generations, oldest first."""
     runs = store.runs(label_summary.device.fingerprint, label_summary.label)
-    return points_by_case(runs, arguments.metric).get(_case_id(arguments.case, runs), ())
-
-
-def _case_id(word: str, runs: Sequence[Run]) -> str:
-    """Find the case for a word.
-
-    Raises:
-        UsageError: It matches none, or several; the message lists them.
-    """
-    ids = sorted({record.id for each in runs for record in each.cases})
-    near = [word] if word in ids else [case_id for case_id in ids if word in case_id]
-    if len(near) == 1:
-        return near[0]
-    listed = ", ".join(near or ids)
-    problem = f"{word!r} is part of several case ids" if near else f"no case named {word!r}"
-    raise UsageError(problem, f"use one of {listed}" if ids else "save a run first")
+    return points_by_case(runs, arguments.metric).get(case_id(arguments.case, runs), ())
 
 
 def _lines(points: Sequence[Point]) -> list[str]:

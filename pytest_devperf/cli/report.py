@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_devperf.cli.arguments import add_store
-from pytest_devperf.cli.find import find_runs, store_at
+from pytest_devperf.cli.find import find_runs, newest_runs, store_at
 from pytest_devperf.cli.judging import add_policy, find_baselines, policy_of, with_comparisons
 from pytest_devperf.cli.output import echo
 from pytest_devperf.compare.history import index
@@ -20,7 +20,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.formats import FORMATS, Baselines, Format, Histories
 from pytest_devperf.report.report import Report
-from pytest_devperf.store.store import LabelSummary, Store
+from pytest_devperf.store.store import Store
 from pytest_devperf.store.writing import write_file
 
 NEWEST_RUNS = 50
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the report; its verdicts do not change the exit code."""
     form = _format_of(arguments.output, arguments.format)
     store = store_at(arguments.store)
-    runs = [each for word in arguments.run for each in find_runs(word, store)] or _newest(store)
+    runs = [each for word in arguments.run for each in find_runs(word, store)] or newest_runs(store)
     baselines = _baselines(arguments, store, runs)
     report = _report(arguments, runs, baselines)
     text = form.write(report, baselines, _histories(arguments.history, store, runs))
@@ -84,20 +84,6 @@ def _format_of(output: str, named: str | None) -> Format:
         files = " or ".join(f"FILE{each.suffixes[0]}" for each in FORMATS.values())
         raise UsageError(f"--output={output} names no format", f"write {files}, or add --format {'|'.join(FORMATS)}")
     return found
-
-
-def _newest(store: Store) -> Sequence[Run]:
-    """Find the newest saved run of each device.
-
-    Raises:
-        UsageError: There is none.
-    """
-    newest: dict[str, LabelSummary] = {}
-    for summary in sorted(store.label_summaries(), key=lambda each: each.newest):
-        newest[summary.device.fingerprint] = summary
-    if not newest:
-        raise UsageError(f"{store} has no run", "save one with pytest --devperf-save LABEL, or name a file")
-    return [store.runs(each.device.fingerprint, each.label, newest=True)[0] for each in newest.values()]
 
 
 def _report(arguments: argparse.Namespace, runs: Sequence[Run], baselines: Baselines) -> Report:

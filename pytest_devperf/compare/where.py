@@ -44,13 +44,15 @@ def _calls(cause: Cause) -> str:
         return f", {cause.detail}" if cause.detail else ""
     file, _, function = (cause.caller or "").partition(" ")
     caller = function if cause.name.startswith(f"{file} ") else cause.caller
-    return f", calls {_count(cause.calls[0])} -> {_count(cause.calls[1])}" + (f" from {caller}" if caller else "")
+    return f", calls {format_count(cause.calls[0])} -> {format_count(cause.calls[1])}" + (
+        f" from {caller}" if caller else ""
+    )
 
 
-def _count(calls: float) -> str:
+def format_count(calls: float) -> str:
     """Format calls per iteration; a part of one if not every iteration makes it.
 
-    >>> _count(500), _count(500.0), _count(0.25)
+    >>> format_count(500), format_count(500.0), format_count(0.25)
     ('500', '500', '0.25')
     """
     return f"{calls:.0f}" if calls == int(calls) else f"{calls:.3g}"
