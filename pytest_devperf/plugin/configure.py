@@ -112,12 +112,23 @@ def configure(config: pytest.Config) -> None:
     register(watch, "devperf-collected")
     register(Calls(hooks), CALLS)
     register(Suites(session.plan.suite), "devperf-suites")
-    register(PytestHtml(), "devperf-pytest-html")
-    if annotates:
-        register(Annotations(config, os.environ.get("GITHUB_WORKSPACE")), "devperf-annotations")
+    _register_reports(config, annotates=annotates)
     if controller is not None:
         controller.take_part(session, watch)
         register(controller, "devperf-controller")
+
+
+def _register_reports(config: pytest.Config, *, annotates: bool) -> None:
+    """Register what writes cases into the reports of others.
+
+    Args:
+        config: pytest's configuration.
+        annotates: Whether to annotate failed cases in GitHub Actions.
+    """
+    config.pluginmanager.register(PytestHtml(), "devperf-pytest-html")
+    if annotates:
+        annotations = Annotations(config, os.environ.get("GITHUB_WORKSPACE"))
+        config.pluginmanager.register(annotations, "devperf-annotations")
 
 
 def make_session(
