@@ -1,6 +1,6 @@
 """Examine every file of a store: damaged or misplaced runs, and what saves that were killed left behind.
 
-Nothing is changed: each finding says what to do. The exit code is 1 if a run is damaged; leftovers harm nothing.
+Nothing is changed: each finding shows the next step. The exit code is 1 if a run is damaged; leftovers harm nothing.
 """
 
 from __future__ import annotations

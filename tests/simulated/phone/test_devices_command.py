@@ -54,7 +54,7 @@ def test_devices_are_listed_with_their_state_and_their_last_run(
     assert (found["Elsewhere"]["state"], found["Elsewhere"]["fingerprint"]) == ("not attached", "0123456789ab")
 
 
-def test_what_a_session_left_on_a_phone_is_said_and_stays(
+def test_what_a_session_left_on_a_phone_is_reported_and_stays(
     switch_on: Callable[..., SimPhone], capsys: pytest.CaptureFixture[str]
 ) -> None:
     phone = switch_on()
