@@ -7,11 +7,12 @@ from typing import Literal, TypeGuard
 
 Better = Literal["lower", "higher"]
 
-Kind = Literal["rounds", "start", "memory", "recorded"]
+Kind = Literal["rounds", "start", "memory", "recorded", "counted"]
 """How the values of a metric are collected.
 
 `rounds`: timed iterations in rounds. `start`: one time per process start (a load). `memory`: one
-size per process start. `recorded`: values that the test passes in.
+size per process start. `recorded`: values that the test passes in. `counted`: instructions, several times in each of
+several memory layouts.
 """
 
 LATENCY = "latency"
@@ -27,6 +28,12 @@ PEAK_MEMORY = "peak_memory"
 LEAKED_MEMORY = "leaked_memory"
 
 ENERGY = "energy"
+
+INSTRUCTIONS = "instructions"
+"""The counted metric of a plain call; that of another metric is followed by its name."""
+
+IR = "Ir"
+"""Unit of counted instructions: instructions read, as valgrind calls them."""
 
 INFORMATIONAL = frozenset({FIRST_LOAD, LEAKED_MEMORY, ENERGY})
 """Metrics that are reported but not compared: cold caches, the sign of a leak and a battery's counter are too noisy."""
@@ -111,6 +118,17 @@ def start_metric(name: str) -> Metric:
 def energy_metric() -> Metric:
     """Return the metric of the energy drawn from the battery per iteration, including the rests between rounds."""
     return Metric(name=ENERGY, unit="mJ", kind="recorded")
+
+
+def count_metric(name: str) -> Metric:
+    """Return the metric of the instructions of what is timed under a name.
+
+    >>> [count_metric(name).name for name in ("latency", "latency.decode", "execute.forward", "load")]
+    ['instructions', 'instructions.decode', 'instructions.execute.forward', 'instructions.load']
+    """
+    family, _, rest = name.partition(".")
+    own = rest if family == LATENCY else name
+    return Metric(name=f"{INSTRUCTIONS}.{own}".rstrip("."), unit=IR, kind="counted")
 
 
 def memory_metric(name: str) -> Metric:

@@ -12,6 +12,7 @@ from typing import Literal
 
 Suite = Literal["quick", "full"]
 Order = Literal["interleaved", "sequential"]
+Counting = Literal["no", "also", "only"]
 
 MIN_ITERATIONS = 5
 """Fewest iterations per round for a slow workload: with fewer than five, the quartiles of a round mean nothing."""
@@ -58,6 +59,8 @@ class Plan:
     """`off`, `auto` or `on`: whether to pin a phone's clocks."""
     affinity: str | None = None
     """CPUs that the workload runs on (`0-3`, `big`, `little`); None: the system decides."""
+    count: Counting = "no"
+    """Whether to count instructions as well (`also`), or nothing else (`only`)."""
     order: Order = "interleaved"
     """Whether process starts of different cases alternate."""
     seed: int = 0

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_devperf.compare.change import lost, unjudged
+from pytest_devperf.compare.counted import COUNTED, counts_only, disagreement, judge_counts, left_out
 from pytest_devperf.compare.gate import Gate, check, unlike_metric
 from pytest_devperf.compare.history import Baseline, BaselineRun
 from pytest_devperf.compare.looks import Further
@@ -80,22 +81,40 @@ def compare_so_far(
         return Reached(comparison=Comparison(verdict="skipped", reason=record.reason or f"the test {_ended(record)}"))
     if baseline is None or not baseline.runs:
         return Reached(comparison=Comparison(verdict="new", reason="the baseline has no passed run of this case"))
+    counts = [Judged(change=change) for change in judge_counts(record, baseline, policy)]
+    if counts and counts_only(record):
+        return _reached(record, Gate(runs=baseline.runs), counts)
     gate = check(record, baseline, policy)
     if gate.refusal is not None:
-        refused = Comparison(
-            verdict="incomparable",
-            baseline_runs=tuple(run.run_id for run in gate.runs or baseline.runs),
-            changes=tuple(unjudged(each, gate.refusal) for each in record.metrics if each.name not in INFORMATIONAL),
-            reason=gate.refusal,
-            cautions=dict(gate.cautions),
-            notes=gate.notes,
-        )
-        return Reached(comparison=refused)
-    return _compared(record, gate, policy, measured_once)
+        return Reached(comparison=_refused(record, baseline, gate, counts))
+    unasked = left_out(record, baseline)
+    if unasked is not None:
+        gate = replace(gate, notes=(*gate.notes, unasked))
+    timed = [*_judged(record, gate.runs, policy, measured_once), *_gone(record, gate.runs[0].record)]
+    return _reached(record, gate, [*timed, *counts], measured_once)
 
 
-def _compared(record: Record, gate: Gate, policy: Policy, measured_once: Collection[str]) -> Reached:
-    judged = [*_judged(record, gate.runs, policy, measured_once), *_gone(record, gate.runs[0].record)]
+def _refused(record: Record, baseline: Baseline, gate: Gate, counts: Sequence[Judged]) -> Comparison:
+    """Refuse to compare times; instructions are judged all the same."""
+    assert gate.refusal is not None
+    refused = [
+        unjudged(each, gate.refusal)
+        for each in record.metrics
+        if each.name not in INFORMATIONAL and each.kind != COUNTED
+    ]
+    changes = (*refused, *(one.change for one in counts))
+    verdict = worst(["incomparable", *(change.verdict for change in changes)])
+    return Comparison(
+        verdict=verdict,
+        baseline_runs=tuple(run.run_id for run in gate.runs or baseline.runs),
+        changes=changes,
+        reason=gate.refusal,
+        cautions=dict(gate.cautions),
+        notes=gate.notes,
+    )
+
+
+def _reached(record: Record, gate: Gate, judged: Sequence[Judged], measured_once: Collection[str] = ()) -> Reached:
     verdict = _verdict(judged)
     cautions = dict(gate.cautions)
     if any(one.one_start for one in judged if one.change.metric not in measured_once):
@@ -107,9 +126,11 @@ def _compared(record: Record, gate: Gate, policy: Policy, measured_once: Collect
         baseline_runs=tuple(run.run_id for run in gate.runs),
         changes=tuple(one.change for one in judged),
         reason=_reason(verdict, [one.change for one in judged]),
-        awaiting=further is not None and not any(metric.confirmation for metric in record.metrics),
+        awaiting=further is not None
+        and not any(metric.confirmation for metric in record.metrics if metric.kind != COUNTED),
         cautions=cautions,
         notes=(*gate.notes, *_mixed_commits(gate.runs)),
+        disagreement=disagreement([one.change for one in judged]),
     )
     return Reached(comparison=comparison, further=further, settled=_settled(record, judged))
 
@@ -133,7 +154,7 @@ def metrics_judged(baselines: Iterable[Baseline | None]) -> int:
         baselines: One per case; None for a new one.
     """
     return sum(
-        metric.name not in INFORMATIONAL
+        metric.name not in INFORMATIONAL and metric.kind != COUNTED  # counts have no chance to share
         for baseline in baselines
         if baseline is not None and baseline.runs
         for metric in baseline.runs[0].record.metrics
@@ -153,7 +174,7 @@ def _judged(
     identity = record.run_context.anchor
     same_anchor = identity is not None and all(run.record.run_context.anchor == identity for run in runs)
     for measurement in record.metrics:
-        if measurement.name in INFORMATIONAL:
+        if measurement.name in INFORMATIONAL or measurement.kind == COUNTED:
             continue
         held = [metrics[measurement.name] for metrics in befores if measurement.name in metrics]
         if not held:
@@ -173,7 +194,7 @@ def _gone(record: Record, before: Record) -> Iterator[Judged]:
     """Report metrics that this run lacks but the baseline has, so that a lost metric is not overlooked."""
     names = {each.name for each in record.metrics}
     for measurement in before.metrics:
-        if measurement.name not in names and measurement.name not in INFORMATIONAL:
+        if measurement.name not in names and measurement.name not in INFORMATIONAL and measurement.kind != COUNTED:
             yield Judged(change=lost(measurement, "the baseline has this metric, this run does not"))
 
 

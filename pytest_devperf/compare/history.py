@@ -56,7 +56,12 @@ def gather(runs: Sequence[Run], case_id: str, fingerprint: str) -> Baseline | No
 
 
 def index(
-    runs: Sequence[Run], fingerprint: str, *, unit: str | None = None, only: str | None = None
+    runs: Sequence[Run],
+    fingerprint: str,
+    *,
+    unit: str | None = None,
+    only: str | None = None,
+    any_device: bool = False,
 ) -> Mapping[str, Baseline]:
     """Find the baselines of all cases in one pass over the runs.
 
@@ -68,11 +73,12 @@ def index(
         fingerprint: Fingerprint of the device that is measured now.
         unit: Hash of the unit that is measured now.
         only: Restrict to a single case.
+        any_device: Whether the device does not matter, because no time is compared.
 
     Returns:
         Case id -> baseline.
     """
-    own = [run for run in runs if run.device.fingerprint == fingerprint]
+    own = [run for run in runs if any_device or run.device.fingerprint == fingerprint]
     chosen = newest_generation(own or runs)
     found: dict[str, list[BaselineRun]] = {}
     for run in chosen:

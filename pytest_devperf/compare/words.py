@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 
+from pytest_devperf.metric import IR
 from pytest_devperf.record.record import Change, Measurement
 
 TIME_UNITS = ((1e3, "s"), (1.0, "ms"), (1e-3, "µs"), (1e-6, "ns"))
 """Units of time with their size in ms, largest first."""
+
+EXACT_FROM = 1000
+"""Instructions from which tenths are not shown: they come from dividing by loops."""
 
 STOPPED = {
     "confirm": "a second measurement did not find it again",
@@ -45,6 +49,8 @@ def sentence(change: Change) -> str:
     head = f"{change.metric} {VERDICTS.get(change.verdict, change.verdict)}"
     if change.baseline is None or change.candidate is None or change.delta_pct is None:
         return f"{head}: {change.reason}" if change.reason else head
+    if change.unit == IR:
+        return _counted_sentence(head, change)
     size, unit = unit_of(change)
     values = f"{number(change.baseline / size)} -> {number(change.candidate / size)}"
     parts = [f"{head}: {values}{_space(unit)} ({change.delta_pct:+.1f} %){_bounds(change)}"]
@@ -57,6 +63,36 @@ def sentence(change: Change) -> str:
     elif blind(change):
         parts.append(f"blind to changes below {change.detectable_pct:.0f} %")
     return "; ".join(parts)
+
+
+def _counted_sentence(head: str, change: Change) -> str:
+    """Format the result of counted instructions, of which every digit is known.
+
+    >>> sentence(Change(metric="instructions", verdict="regressed", unit="Ir", baseline=594014.0, candidate=597100.0,
+    ...     delta=3086.0, delta_pct=0.5195, decided_by="tolerance", threshold=2970.0, confirmed=True))
+    'instructions regressed: 594,014 -> 597,100 Ir (+0.52 %), beyond the tolerance of 0.50 %; counted again'
+    """
+    assert change.baseline is not None
+    assert change.candidate is not None
+    words = (
+        f"{head}: {format_count(change.baseline)} -> {format_count(change.candidate)} Ir ({change.delta_pct:+.2f} %)"
+    )
+    if change.threshold is not None and change.baseline:
+        side = "within" if change.verdict == "within_noise" else "beyond"
+        bound = {"iqr": "the range of its memory layouts,"}.get(change.decided_by or "", "the tolerance of")
+        words += f", {side} {bound} {100 * change.threshold / change.baseline:.2f} %"
+    stopped = {"confirm": "counting again did not find it", "unconfirmed": "not counted again"}
+    further = stopped.get(change.stopped_by or "") or ("counted again" if change.confirmed else None) or change.reason
+    return f"{words}; {further}" if further else words
+
+
+def format_count(instructions: float) -> str:
+    """Format a number of instructions: all its digits, and tenths if it is small.
+
+    >>> format_count(594014.0), format_count(428.83)
+    ('594,014', '428.8')
+    """
+    return f"{instructions:,.{0 if instructions >= EXACT_FROM else 1}f}"
 
 
 def could_not_find(fraction: float) -> str:

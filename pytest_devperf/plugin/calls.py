@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.fixture import Benchmark
     from pytest_devperf.session.devices.our_targets import TargetOptions
     from pytest_devperf.session.devices.targets import SessionTargets
-    from pytest_devperf.session.starts.meter import Meter
+    from pytest_devperf.session.starts.count_meter import AnyMeter
     from pytest_devperf.targets.protocol import Target
 
 AnyBenchmark = TypeVar("AnyBenchmark", bound="Benchmark")
@@ -43,7 +43,7 @@ def usage_errors() -> Iterator[None]:
 class Meters(Protocol):
     """Provides cases with their meters: in a session's own process, or in a fresh interpreter."""
 
-    def meter(self, item: pytest.Item) -> Meter | None:
+    def meter(self, item: pytest.Item) -> AnyMeter | None:
         """Return the meter of a running case; None if it is not measured."""
         ...
 
@@ -150,7 +150,7 @@ class Unmeasured:
 
 
 @contextmanager
-def _sentences(item: pytest.Item, meter: Meter | None) -> Iterator[None]:
+def _sentences(item: pytest.Item, meter: AnyMeter | None) -> Iterator[None]:
     """Let an error of this package fail or skip the test with its message, without a traceback."""
     problem: DevperfError | None = None
     try:
@@ -189,7 +189,7 @@ def _explain(item: pytest.Item, error: TypeError) -> None:
 
 
 @contextmanager
-def _measured_whole(item: pytest.Item, meter: Meter) -> Iterator[None]:
+def _measured_whole(item: pytest.Item, meter: AnyMeter) -> Iterator[None]:
     """Measure the whole test function of a test that only has the marker, without its fixtures."""
     function = getattr(item, "obj", None)
     if takes_fixture(item) or function is None:
@@ -203,7 +203,7 @@ def _measured_whole(item: pytest.Item, meter: Meter) -> Iterator[None]:
         item.obj = function  # type: ignore[attr-defined]
 
 
-def _called(function: Any, meter: Meter) -> Any:  # noqa: ANN401 - the test function
+def _called(function: Any, meter: AnyMeter) -> Any:  # noqa: ANN401 - the test function
     from pytest_devperf.case.workload import Call
 
     @functools.wraps(function)
@@ -214,7 +214,7 @@ def _called(function: Any, meter: Meter) -> Any:  # noqa: ANN401 - the test func
     return called
 
 
-def _awaited(function: Any, meter: Meter) -> Any:  # noqa: ANN401 - the test function
+def _awaited(function: Any, meter: AnyMeter) -> Any:  # noqa: ANN401 - the test function
     from pytest_devperf.case.workload import Call
 
     @functools.wraps(function)

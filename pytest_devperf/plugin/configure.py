@@ -28,6 +28,7 @@ from pytest_devperf.plugin.reports import Reports
 from pytest_devperf.plugin.session import Here, MeasuringHooks, Place, command_line, note_on_plugins, send_to_pytest
 from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.session.budget import budget_of
+from pytest_devperf.session.counting import SessionCounting
 from pytest_devperf.session.devices.our_targets import TargetOptions
 from pytest_devperf.session.devices.targets import AUTO, SessionTargets
 from pytest_devperf.session.explaining.explainer import Explainer
@@ -41,6 +42,7 @@ from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.launch.handover import Surroundings
 from pytest_devperf.session.launchers import Launchers
 from pytest_devperf.session.log.recorder import LogFolder, SessionLog, open_log
+from pytest_devperf.session.modes.counted_runs import CountedRuns
 from pytest_devperf.session.modes.in_turns import InTurns
 from pytest_devperf.session.modes.repetitions import Repetitions
 from pytest_devperf.session.modes.saved_runs import SavedRuns
@@ -147,6 +149,7 @@ def make_session(
     seed = settings.plan_named.get("seed", log.seed)
     plan = plan_of(settings, {}, seed)
     old = _old_environment(config, settings)
+    counting = SessionCounting()
 
     def devices() -> Sequence[Device]:
         """Return the session's devices, including one that `auto` may use."""
@@ -155,13 +158,13 @@ def make_session(
         phone = targets.phone() if settings.target == AUTO else None
         return [target.device for target in (targets.session_target(), phone) if target is not None]
 
-    interpreters = _interpreters(config, settings, seed, screen, old)
+    interpreters = _interpreters(config, settings, seed, screen, old, counting)
     return Session(
         settings=settings,
         plan=plan,
         mode=_mode(settings, services, old),
         targets=targets,
-        baselines=Baselines(settings, storage, devices),
+        baselines=Baselines(settings, storage, devices, counting.known),
         results=Results(
             settings,
             storage,
@@ -184,7 +187,7 @@ def make_session(
         display=screen,
         budget=budget_of(settings),
         explainer=Explainer(
-            mode=settings.explain,
+            mode="off" if settings.counts_only else settings.explain,
             saves=settings.save is not None,
             in_turns=old is not None,
             interpreters=interpreters,
@@ -192,6 +195,7 @@ def make_session(
             display=screen,
             clock=lambda: targets.clock,
         ),
+        counting=counting,
     )
 
 
@@ -225,7 +229,12 @@ def _open_log(config: pytest.Config, settings: Settings, screen: Screen) -> Sess
 
 
 def _interpreters(
-    config: pytest.Config, settings: Settings, seed: int, screen: Screen, old: OldEnvironment | None
+    config: pytest.Config,
+    settings: Settings,
+    seed: int,
+    screen: Screen,
+    old: OldEnvironment | None,
+    counting: SessionCounting,
 ) -> Interpreters:
     surroundings = Surroundings(
         identity=settings.identity,
@@ -234,7 +243,12 @@ def _interpreters(
         use_anchor=not settings.no_anchor,
     )
     return Interpreters(
-        command_line=lambda: command_line(config), surroundings=surroundings, seed=seed, display=screen, old=old
+        command_line=lambda: command_line(config),
+        surroundings=surroundings,
+        seed=seed,
+        display=screen,
+        old=old,
+        counting=counting,
     )
 
 
@@ -242,7 +256,10 @@ def _mode(settings: Settings, services: Services, old: OldEnvironment | None) ->
     """Choose the session's mode: saved runs, turns or repetitions."""
     if settings.aa is not None:
         return Repetitions(settings, settings.aa)
-    return SavedRuns(settings, services.compare) if old is None else InTurns(settings, old)
+    if old is not None:
+        return InTurns(settings, old)
+    mode = CountedRuns if settings.counts_only else SavedRuns
+    return mode(settings, services.compare)
 
 
 def _target_options(settings: Settings) -> TargetOptions:

@@ -15,7 +15,7 @@ from pytest_devperf.session.starts.awaited import AwaitedCalls
 
 if TYPE_CHECKING:
     from pytest_devperf.case.workload import Call
-    from pytest_devperf.session.starts.meter import Meter
+    from pytest_devperf.session.starts.count_meter import AnyMeter
     from pytest_devperf.session.starts.once import Once
     from pytest_devperf.session.starts.workloads import Paired, Workloads
 
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 class Benchmark:
     """Measures the workloads of a test; in a session without `--devperf` it runs each once."""
 
-    def __init__(self, workloads: Workloads, meter: Meter | Once) -> None:
+    def __init__(self, workloads: Workloads, meter: AnyMeter | Once) -> None:
         self._workloads = workloads
         self._meter = meter
         self._named: set[str] = set()

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pytest_devperf.session.options.settings import Settings
 
 
+WITHOUT_VALUE = "true"
+"""What an option means whose value may be left out, and is."""
+
+
 def add_options(parser: pytest.Parser) -> None:
     """Register every row on the command line and in the ini file."""
     groups = {True: parser.getgroup(EVERYDAY, "devperf"), False: parser.getgroup(ADVANCED, "devperf (advanced)")}
@@ -31,6 +35,16 @@ def add_options(parser: pytest.Parser) -> None:
             add(off, dest=row.key, action="store_false", default=None, help="the opposite")
         elif row.kind == "many":
             add(row.flag, dest=row.key, action="append", default=None, metavar=row.metavar, help=_escaped(row))
+        elif row.kind == "optional":
+            add(
+                row.flag,
+                dest=row.key,
+                nargs="?",
+                const=WITHOUT_VALUE,
+                default=None,
+                metavar=row.metavar,
+                help=_escaped(row),
+            )
         else:
             add(row.flag, dest=row.key, default=None, metavar=row.metavar, help=_escaped(row))
         parser.addini(row.key, row.help, default=None)

@@ -140,15 +140,12 @@ class Reports:
         """Read a test's outcome from the reports of a fresh interpreter."""
         return outcome_of(self._rebuilt(reports))
 
-    def take_reports(
-        self, state: CaseState, reports: Sequence[Mapping[str, Any]], process: int, starts: int
-    ) -> TestOutcome:
+    def take_reports(self, state: CaseState, reports: Sequence[Mapping[str, Any]], words: str) -> TestOutcome:
         """Make the reports of a later start those of the case if its test did not pass there."""
         test, rebuilt = self._tests[state.index], self._rebuilt(reports)
         test.duration_s += sum(report.duration for report in rebuilt)
         if all(report.passed or is_strict_xpass(report) for report in rebuilt):
             return TestOutcome()
-        words = f"process start {process + 1} of {max(starts, process + 1)}"
         words = f"{words}; {self._hint}" if self._hint else words
         for report in rebuilt:
             if not report.passed:

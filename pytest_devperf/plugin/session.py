@@ -28,7 +28,7 @@ from pytest_devperf.session.session import Session
 from pytest_devperf.session.starts.device import is_phone
 
 if TYPE_CHECKING:
-    from pytest_devperf.session.starts.meter import Meter
+    from pytest_devperf.session.starts.count_meter import AnyMeter
 
 
 class Place(Protocol):
@@ -86,7 +86,7 @@ class MeasuringHooks:
         self._screen = screen
         self._watch = watch
         self._place = place
-        self._meters: dict[int, Meter] = {}
+        self._meters: dict[int, AnyMeter] = {}
 
     # -- before anything is measured --------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class MeasuringHooks:
             self._session.end(state, meter, self._reports.take_first(index, reports))
         return True
 
-    def meter(self, item: pytest.Item) -> Meter | None:
+    def meter(self, item: pytest.Item) -> AnyMeter | None:
         """Return the meter of a running case."""
         return self._meters.get(id(item))
 

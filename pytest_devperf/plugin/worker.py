@@ -6,25 +6,28 @@ import json
 import os
 import random
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_devperf.plugin.calls import CALLS, METERS, PROVIDERS, Calls, open_targets, run_protocol, usage_errors
+from pytest_devperf.sensor.context import Context
 from pytest_devperf.session.devices.our_targets import TargetOptions
 from pytest_devperf.session.launch.handover import Handover, Turns, WantedCase, parse_handover
 from pytest_devperf.session.starts.bench import Bench, Tools
 from pytest_devperf.session.starts.meter import Meter
 from pytest_devperf.session.starts.orders import LaterOrders
 from pytest_devperf.session.starts.prefixes import prefixes_of
-from pytest_devperf.session.starts.start import CaseStart
 from pytest_devperf.targets.device import HOST
 
 if TYPE_CHECKING:
+    from pytest_devperf.session.launch.layouts import Layouts
     from pytest_devperf.session.launch.turn_client import TurnClient
+    from pytest_devperf.session.starts.count_meter import AnyMeter
 
 NEUTRAL: dict[str, Any] = {
     # Only the parent writes these files. `log_file=None` would fall back to the ini key.
@@ -65,6 +68,7 @@ NEUTRAL: dict[str, Any] = {
     "devperf_aa": None,
     "devperf_against": None,
     "devperf_resume": None,
+    "devperf_count": None,
 }
 """Parsed options and the values that make them harmless here; only options that exist are set."""
 
@@ -107,7 +111,7 @@ class Worker:
         self._handover = handover
         self._wanted = {(wanted.path, _in_file(wanted.nodeid), wanted.nth): wanted for wanted in handover.wanted}
         self._folders = {path for wanted in handover.wanted for path in _lineage(wanted.path)}
-        self._meter: Meter | None = None
+        self._meter: AnyMeter | None = None
         follow_parent(handover.parent_pid)
         self._turns = _turn_client(handover.turns) if handover.turns is not None else None
 
@@ -166,23 +170,46 @@ class Worker:
         if self._turns is not None:
             self._turns.wait("case", wanted.index)
         self._write({"kind": "start", "index": wanted.index})
-        self._meter = meter = self._make_meter(item.config, wanted)
-        reports, subtests = run_protocol(item, nextitem)
-        self._meter = None
-        self._finish(item.config, wanted, meter.bench.start, [*subtests, *reports])
+        make_bench = partial(self._make_bench, item.config, wanted)
+        if self._handover.role == "counted":
+            # A fork ends with its test, so nothing that the test has set up may be left for the next one.
+            found = self._layouts.count(make_bench, partial(self._run, item, None), wanted.paces)
+        else:
+            found = self._run(item, nextitem, Meter(make_bench()))
+        self._write({"kind": "finish", "index": wanted.index, **found})
         return True
 
-    def _make_meter(self, config: pytest.Config, wanted: WantedCase) -> Meter:
+    def _run(self, item: pytest.Item, nextitem: pytest.Item | None, meter: AnyMeter) -> Mapping[str, Any]:
+        """Run a test with a meter; return what came of it as plain data."""
+        self._meter = meter
+        reports, subtests = run_protocol(item, nextitem)
+        self._meter = None
+        write = partial(item.config.hook.pytest_report_to_serializable, config=item.config)
+        return {
+            "start": asdict(meter.bench.start),
+            "reports": [write(report=report) for report in (*subtests, *reports)],
+        }
+
+    @cached_property
+    def _layouts(self) -> Layouts:
+        from pytest_devperf.session.launch.layouts import Layouts
+
+        handover = self._handover
+        assert handover.valgrind is not None, "what counts is run by valgrind"
+        return Layouts(handover.valgrind, handover.process)
+
+    def _make_bench(self, config: pytest.Config, wanted: WantedCase) -> Bench:
         handover, case = self._handover, wanted.case
         tools = Tools(
             clock=self._targets.clock,
             prefixes=prefixes_of(config.rootpath, Path(config.invocation_params.dir), handover.basetemp),
             use_anchor=handover.surroundings.use_anchor and self._turns is None,
-            look=self._targets.sensors.look,
+            # Heat and load change no count, and valgrind makes a look slow.
+            look=self._targets.sensors.look if handover.role != "counted" else lambda _: Context(at_ns=0),
             on_round=lambda _: self._after_round(wanted),
         )
         orders = LaterOrders(case.id, handover.process, handover.role, wanted.start_plans)
-        return Meter(Bench(case, orders, self._targets.chooser(case), tools))
+        return Bench(case, orders, self._targets.chooser(case), tools)
 
     def _after_round(self, wanted: WantedCase) -> None:
         if self._turns is not None:
@@ -196,15 +223,9 @@ class Worker:
             of_revision = relocation is not None and any(file and relocation.has(file) for file in files)
             self._turns.leave(_modules_below(session.config.rootpath, self._folders), of_revision=of_revision)
 
-    def meter(self, item: pytest.Item) -> Meter | None:  # noqa: ARG002 - as in the parent, which needs the item
+    def meter(self, item: pytest.Item) -> AnyMeter | None:  # noqa: ARG002 - as in the parent, which needs the item
         """Return the meter of the running case."""
         return self._meter
-
-    def _finish(
-        self, config: pytest.Config, wanted: WantedCase, start: CaseStart, reports: Sequence[pytest.TestReport]
-    ) -> None:
-        plain = [config.hook.pytest_report_to_serializable(config=config, report=report) for report in reports]
-        self._write({"kind": "finish", "index": wanted.index, "start": asdict(start), "reports": plain})
 
     def _write(self, event: dict[str, Any]) -> None:
         with Path(self._handover.output).open("a", encoding="ascii") as file:

@@ -156,6 +156,8 @@ CAUTIONS: Mapping[str, Caution] = {
         Caution(slug="whole-program", words="times are wall times of whole program starts"),
         Caution(slug="left-running", words="the program left processes running, which were ended"),
         Caution(slug="uncounted-children", words="memory of child processes was not counted, or not to their end"),
+        Caution(slug="not-counted", words="instructions were not counted"),
+        Caution(slug="children-not-counted", words="processes that the test started were not counted"),
         Caution(slug="noisy", words="round medians vary more than the stability target"),
         Caution(slug="untrustworthy", words="round medians vary more than twice the stability target"),
     )
@@ -189,6 +191,10 @@ class RunFacts:
     """Inputs that differ in every process start."""
     timed_whole: bool = False
     """Whether a program was timed as a whole."""
+    not_counted: str | None = None
+    """Why instructions were not counted, although they were to be."""
+    children_not_counted: bool = False
+    """Whether the test started processes while its instructions were counted."""
     uncounted_children: bool = False
     """Whether the memory of a child process is unknown, or was not read just before its exit."""
 
@@ -208,6 +214,7 @@ def own_cautions(context: RunContext, facts: RunFacts, *, busy_cpu_percent: floa
     found.update(_of_sensors(context, busy_cpu_percent))
     found.update(_of_rounds(facts))
     found.update(_of_plan(facts))
+    found.update(_of_counts(facts))
     return {slug: found[slug] for slug in CAUTIONS if slug in found}
 
 
@@ -301,3 +308,10 @@ def _of_plan(facts: RunFacts) -> Iterator[tuple[str, str]]:
     if facts.quality is not None and facts.quality in GRADES:
         slug = GRADES[facts.quality]
         yield slug, ONE_ROUND if run == 1 else f"{CAUTIONS[slug].words}: {ADVICE[facts.quality]}"
+
+
+def _of_counts(facts: RunFacts) -> Iterator[tuple[str, str]]:
+    if facts.not_counted is not None:
+        yield "not-counted", f"{CAUTIONS['not-counted'].words}: {facts.not_counted}"
+    if facts.children_not_counted:
+        yield "children-not-counted", CAUTIONS["children-not-counted"].words

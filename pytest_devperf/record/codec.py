@@ -236,12 +236,13 @@ def _foreign(value: object) -> object:
 
 
 def _whole_numbers(metric: dict[str, Any]) -> None:
-    """Convert whole nanoseconds to integers if the clock was read around every single call."""
+    """Convert whole nanoseconds and instructions to integers if a sample is a single call."""
     if metric["inner_loops"] not in {None, 1}:
         return
+    key = "samples" if metric["kind"] == "counted" else "samples_ns"
     for held in (metric, metric["confirmation"] or {}, metric["against"] or {}):
-        if held.get("samples_ns"):
-            held["samples_ns"] = [[int(ns) if ns == int(ns) else ns for ns in row] for row in held["samples_ns"]]
+        if held.get(key):
+            held[key] = [[int(each) if each == int(each) else each for each in row] for row in held[key]]
 
 
 def _layout(value: Any, pad: str) -> str:  # noqa: ANN401 - any JSON value

@@ -108,6 +108,29 @@ def scalar_measurement(
     )
 
 
+def count_measurement(metric: Metric, rows: Rows, processes: Sequence[int], *, loops: int) -> Measurement:
+    """Combine the counts of a metric.
+
+    Args:
+        metric: Of kind `counted`.
+        rows: (layouts, repetitions) instructions of one run.
+        processes: (layouts,) index of the process start of each row.
+        loops: Runs in one count.
+    """
+    return derive(
+        Measurement(
+            name=metric.name,
+            unit=metric.unit,
+            better=metric.better,
+            kind=metric.kind,
+            process=tuple(processes),
+            inner_loops=loops,
+            samples=_kept(rows),
+            stop="done",
+        )
+    )
+
+
 def with_confirmation(
     measurement: Measurement, source: Sequence[StartResult] | Rows, processes: Sequence[int] = ()
 ) -> Measurement:
@@ -144,8 +167,8 @@ def derive(measurement: Measurement) -> Measurement:
 
     For a metric of rounds, `robust` is the minimum of the round medians and `iqr` the median of the rounds' IQRs;
     `undisturbed` and `iqr_undisturbed` are the same for the undisturbed part. For other metrics, `robust` is the median
-    of the values and `iqr` their IQR, or the range within a start if that is larger. The clock's step is at least the
-    smallest difference of two samples.
+    of the values and `iqr` their IQR, or the range within a start if that is larger; for instructions, `iqr` is the
+    range of the memory layouts. The clock's step is at least the smallest difference of two samples.
     """
     rows = raw_rows(measurement)
     if not rows:
@@ -163,7 +186,7 @@ def derive(measurement: Measurement) -> Measurement:
     scale = 1 / NS_PER_MS if measurement.samples_ns is not None else 1.0
     ranked = sorted(chain.from_iterable(rows))
     timed = measurement.kind == "rounds"
-    robust, within = centre_of_rounds(rows) if timed else centre_of_few(rows)
+    robust, within = _CENTRES.get(measurement.kind, centre_of_few)(rows)
     seen_ns = stats.smallest_step(ranked) if timed else None
     middle = stats.median(ranked, presorted=True)
     calm = undisturbed(rows, measurement.ran_ns, measurement.inner_loops or 1) if timed else None
@@ -198,6 +221,16 @@ def centre_of_few(rows: Rows) -> tuple[float, float]:
     values = [stats.median(row) for row in rows]
     ranges = [max(row) - min(row) for row in rows]
     return stats.median(values), max(stats.iqr(values), stats.median(ranges))
+
+
+def centre_of_layouts(rows: Rows) -> tuple[float, float]:
+    """Return the median of the memory layouts' medians, and their range."""
+    values = [stats.median(row) for row in rows]
+    return stats.median(values), max(values) - min(values)
+
+
+_CENTRES = {"rounds": centre_of_rounds, "counted": centre_of_layouts}
+"""Centre and spread by kind of metric; all others have few values."""
 
 
 def summarise(ranked: Sequence[float], *, timed: bool) -> Summary:

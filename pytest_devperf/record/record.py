@@ -68,10 +68,11 @@ class Measurement(Struct, frozen=True, kw_only=True):
     process: tuple[Whole, ...]
     """(rounds,) index of the process start of each row of samples."""
     inner_loops: Whole | None = None
+    """Calls in one sample, divided out."""
     samples_ns: tuple[tuple[float, ...], ...] | None = None
     """(rounds, iterations) ns; only for times."""
     samples: tuple[tuple[float, ...], ...] | None = None
-    """(starts, values) in `unit`; only for metrics other than times."""
+    """(starts, values) in `unit`; only for metrics other than times. Of instructions: (layouts, repetitions)."""
     cpu_ns: tuple[Whole | None, ...] = ()
     anchor_ns: tuple[float | None, ...] = ()
     ran_ns: tuple[Whole | None, ...] = ()
@@ -178,10 +179,26 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Whether a confirmation would decide it; never stored as true."""
     cautions: dict[str, str] = field(default_factory=dict)
     """Cautions that only a comparison can have (`hot-start`, `clock-capped`, …), with their causes."""
+    disagreement: str | None = None
+    """What it means that time and instructions disagree."""
     notes: tuple[str, ...] = ()
     """Reported differences: another runtime, another commit, a plan taken from the baseline."""
     explanation: Explanation | None = None
     """Where the time of the change went; None if nobody looked."""
+
+
+class Counting(Struct, frozen=True, kw_only=True):
+    """How instructions were counted; those of two records are comparable if it is the same."""
+
+    tool: str
+    """`valgrind-3.19.0`."""
+    abi: str
+    python: str
+    libc: str
+    allocator: str
+    """`tcache`, or `default` where the allocator cannot be set up so that counts repeat as well."""
+    canary: dict[str, Whole] = field(default_factory=dict)
+    """Instructions of fixed work, by its name."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -212,6 +229,8 @@ class Record(Struct, frozen=True, kw_only=True):
     """Iterations per round of the time metrics."""
     processes: Whole | None = None
     stable: Stable | None = None
+    counting: Counting | None = None
+    """None if no instructions were counted."""
     comparison: Comparison | None = None
     profiles: tuple[Profile, ...] = ()
     """Where the time of its metrics goes; the basis of a later explanation. Never used for a verdict."""

@@ -168,6 +168,7 @@ def _reasons(record: Record) -> list[str]:
     whole = comparison.reason or ""
     if whole and comparison.verdict not in explained:
         found.append(whole)
+    found += [comparison.disagreement] if comparison.disagreement else []
     found += [
         f"{change.metric}: {change.reason}"
         for change in comparison.changes

@@ -90,7 +90,7 @@ def failure_text(record: Record, width: int = 80) -> str:
         return printable(record.reason or "")
     worse = [change for change in comparison.changes if change.verdict == comparison.verdict]
     lines = [printable(sentence(change)) for change in worse]
-    lines += [printable(comparison.reason)] if comparison.reason else []
+    lines += [printable(words) for words in (comparison.disagreement, comparison.reason) if words]
     lines += map(printable, where_lines(comparison))
     table = lay_out(COMPARED[1:], [row[1:] for row in compared_rows(record)], width)
     if table:

@@ -10,7 +10,7 @@ from pytest_devperf.record.record import Change, Measurement, Record
 from pytest_devperf.report.outcome import word
 from pytest_devperf.report.report import kind_of
 from pytest_devperf.report.table import Column, Row
-from pytest_devperf.report.units import format_pair, format_percent, format_value
+from pytest_devperf.report.units import format_change, format_pair, format_percent, format_value
 
 COMPARED = (
     Column(heading="case"),
@@ -123,7 +123,7 @@ def own_noise_percent(held: Measurement) -> float | None:
 
 def _change_row(change: Change) -> Row:
     then, now = format_pair(change.baseline, change.candidate, change.unit)
-    delta = format_percent(change.delta_pct, sign=True)
+    delta = format_change(change.delta_pct, change.unit)
     if change.delta_pct is None and change.delta is not None:
         delta = format_value(change.delta, change.unit)
     noise, detectable = (format_percent(each) for each in (noise_percent(change), change.detectable_pct))

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from math import floor, log10
 
+from pytest_devperf.compare.words import format_count
+from pytest_devperf.metric import IR
+
 NOT_KNOWN = "-"
 
 _TIMES = (("s", 1000.0), ("ms", 1.0), ("µs", 1e-3), ("ns", 1e-6))
@@ -28,11 +31,13 @@ def format_time(ms: float | None) -> str:
 def format_value(value: float | None, unit: str) -> str:
     """Format a value with its unit; times are scaled.
 
-    >>> format_value(103.25, "MiB"), format_value(812.0, "1/s"), format_value(3.0, "")
-    ('103.2 MiB', '812.0 1/s', '3.000')
+    >>> format_value(103.25, "MiB"), format_value(812.0, "1/s"), format_value(3.0, ""), format_value(594014.0, "Ir")
+    ('103.2 MiB', '812.0 1/s', '3.000', '594,014 Ir')
     """
     if value is None:
         return NOT_KNOWN
+    if unit == IR:
+        return f"{format_count(value)} {IR}"
     scaled, size = scale_for(value, unit)
     return f"{digits(value / size)} {scaled}".rstrip()
 
@@ -46,9 +51,22 @@ def format_pair(then: float | None, now: float | None, unit: str) -> tuple[str, 
     known = then if then is not None else now
     if known is None:
         return NOT_KNOWN, NOT_KNOWN
+    if unit == IR:
+        return format_value(then, unit), format_value(now, unit)
     scaled, size = scale_for(known, unit)
     first, second = (NOT_KNOWN if each is None else f"{digits(each / size)} {scaled}".rstrip() for each in (then, now))
     return first, second
+
+
+def format_change(percent: float | None, unit: str) -> str:
+    """Format a change in percent with its sign; one of instructions with two decimals, as their tolerance is small.
+
+    >>> format_change(20.24, "ms"), format_change(0.519, "Ir"), format_change(None, "ms")
+    ('+20.2 %', '+0.52 %', '-')
+    """
+    if percent is None or unit != IR or abs(percent) >= 100:  # noqa: PLR2004 - as format_percent
+        return format_percent(percent, sign=True)
+    return f"{percent:+.2f} %"
 
 
 def format_percent(percent: float | None, *, sign: bool = False) -> str:

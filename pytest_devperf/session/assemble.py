@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -14,6 +14,7 @@ from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import LATENCY, Metric, time_metric
 from pytest_devperf.record.caution import RunFacts, own_cautions
 from pytest_devperf.record.measurement import (
+    count_measurement,
     scalar_measurement,
     series,
     stable_of,
@@ -25,6 +26,11 @@ from pytest_devperf.sensor.summary import chain_looks, summarise
 from pytest_devperf.session.case_state import CaseState, TestOutcome
 from pytest_devperf.session.starts.device import is_this_machine, rest_s
 from pytest_devperf.session.starts.start import CaseStart, ScalarValues
+
+NOT_COUNTABLE = (
+    "what runs on another device, measures itself or is measured in turns has no fixed number of instructions"
+)
+"""Why a workload cannot be counted."""
 
 STREAM_SERIES = frozenset({"first_item", "per_item"})
 """Series of `devperf.stream` that are metrics under their own names."""
@@ -64,7 +70,7 @@ def record_of(
     )
     if first is None or not outcome.passed:
         return record
-    metrics = measurements_of(starts, again)
+    metrics = (*measurements_of(starts, again), *count_measurements(state.counts))
     main = next((metric for metric in metrics if metric.main), None)
     context = summarise(
         chain_looks(start.looks for start in starts),
@@ -83,6 +89,7 @@ def record_of(
         ),
         iterations=len(main.samples_ns[0]) if main is not None and main.samples_ns else None,
         processes=processes,
+        counting=state.counting if state.counts else None,
         stable=stable_of(main, plan, rest_s=rest_s(plan, state.target)) if main else None,
     )
     return _with_cautions(state, starts, record, busy_cpu_percent)
@@ -93,6 +100,8 @@ def _outcome(state: CaseState) -> TestOutcome:
     if state.problem is not None:
         return TestOutcome("failed", state.problem.what.partition("\n")[0])
     outcome = state.outcome or TestOutcome()
+    if outcome.passed and state.case.plan.count == "only" and not state.counts and state.baseline is None:
+        return TestOutcome("skipped", f"instructions were not counted: {_why_uncounted(state)}")
     if outcome.passed and not state.measured and state.baseline is None:
         return TestOutcome("skipped", "the test uses the devperf fixture but measures nothing")
     return outcome
@@ -169,8 +178,38 @@ def _scalar_measurements(starts: Sequence[CaseStart], confirming: Sequence[CaseS
     return measurements
 
 
+def count_measurements(starts: Sequence[CaseStart]) -> Iterator[Measurement]:
+    """Give the instructions of every metric; those of a second start confirm the first."""
+    measured = [{each.metric.name: (start.process, each) for each in start.counts} for start in starts]
+    for name, (process, counts) in (measured[0] if measured else {}).items():
+        measurement = count_measurement(
+            counts.metric, counts.layouts, [process] * len(counts.layouts), loops=counts.loops
+        )
+        for again, confirming in (each[name] for each in measured[1:] if name in each):
+            measurement = with_confirmation(measurement, confirming.layouts, [again] * len(confirming.layouts))
+        yield measurement
+
+
 def _rounds(starts: Sequence[CaseStart]) -> list[Round]:
     return [taken for start in starts for timed in start.timed for taken in timed.start_result.rounds]
+
+
+def _has_values(start: CaseStart) -> bool:
+    """Return whether a start has values that a tracer would have falsified."""
+    return bool(start.timed or start.counts)
+
+
+def _why_uncounted(state: CaseState) -> str | None:
+    """Return why instructions of a case were not counted, although they were to be."""
+    if state.case.plan.count == "no":
+        return None
+    reasons = (state.uncounted, *(start.uncounted for start in state.counts))
+    reason = next((reason for reason in reasons if reason is not None), None)
+    if reason is None and state.starts and not state.starts[0].countable:
+        return NOT_COUNTABLE
+    if reason is None and not state.counts and state.out_of_time:
+        return "the session's budget was spent before"
+    return reason
 
 
 def _with_cautions(state: CaseState, starts: Sequence[CaseStart], record: Record, busy_cpu_percent: float) -> Record:
@@ -179,7 +218,10 @@ def _with_cautions(state: CaseState, starts: Sequence[CaseStart], record: Record
     facts = RunFacts(
         kind=first.device.kind if first.device else "host",
         rounds=_rounds(starts),
-        instrumented=next((start.instrumented for start in starts if start.instrumented and start.timed), None),
+        instrumented=next(
+            (start.instrumented for start in (*starts, *state.counts) if start.instrumented and _has_values(start)),
+            None,
+        ),
         processes=record.processes if main else None,
         rounds_run=len(main.process) if main else None,
         rounds_planned=main.planned_rounds if main else None,
@@ -189,6 +231,8 @@ def _with_cautions(state: CaseState, starts: Sequence[CaseStart], record: Record
         quality=record.stable.quality if record.stable else None,
         unseeded=tuple(sorted(name.rpartition(": ")[2] for name in state.unseeded)),
         timed_whole=first.timed_whole,
+        not_counted=_why_uncounted(state),
+        children_not_counted=any(start.children for start in state.counts),
         uncounted_children=any(start.unseen_children for start in starts),
         shared_process=first.role == "all"
         and state.target is not None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_devperf.case.workload import App
     from pytest_devperf.compare.history import Baseline
     from pytest_devperf.compare.policy import Policy
-    from pytest_devperf.record.record import Comparison, Outcome, Record
+    from pytest_devperf.record.record import Comparison, Counting, Outcome, Record
     from pytest_devperf.session.starts.bench import Probe
     from pytest_devperf.targets.protocol import Target
 
@@ -74,6 +74,8 @@ class Look:
     """Process starts over which its rounds are spread."""
     rounds: int | None = None
     """Rounds over all its starts; None: as many as the first look planned."""
+    recount: bool = False
+    """Whether instructions are counted again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,6 +124,12 @@ class CaseState:
     """The current or latest further look."""
     again: list[CaseStart] = field(default_factory=list)
     """The process starts of all further looks."""
+    counts: list[CaseStart] = field(default_factory=list)
+    """What the process starts gave that counted instructions: the first, and another one for a suspect."""
+    counting: Counting | None = None
+    """How instructions are counted; None: they are not."""
+    uncounted: str | None = None
+    """Why they cannot be counted, although they were to be."""
     probes: list[Probe] = field(default_factory=list)
     """The measurements of start 1, so that they can be repeated."""
     old: OldSide = field(default_factory=OldSide)
@@ -152,7 +160,12 @@ class CaseState:
     @property
     def measured(self) -> bool:
         """Whether anything was measured."""
-        return any(start.timed or start.scalars or start.solo for start in self.starts)
+        return any(start.timed or start.scalars or start.solo or start.countable for start in self.starts)
+
+    @property
+    def wants_counts(self) -> bool:
+        """Whether instructions of the case are to be counted, and can be."""
+        return self.counting is not None and bool(self.starts) and self.starts[0].countable
 
     @property
     def skip_reason(self) -> str | None:
@@ -180,7 +193,10 @@ class CaseState:
             CaseError: The start had other inputs than the first.
         """
         self.check_work(start)
-        (self.starts if self.look is None else self.again).append(start)
+        if start.role == "counted":
+            self.counts.append(start)
+        else:
+            (self.starts if self.look is None else self.again).append(start)
 
     def keep_old(self, start: CaseStart) -> None:
         """Keep the result of a start of the old code; other inputs are no reason to fail, but prevent a comparison."""

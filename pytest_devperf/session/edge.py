@@ -32,14 +32,13 @@ class Reporter(Protocol):
         """Read a test's outcome from the reports of a fresh interpreter."""
         ...
 
-    def take_reports(self, state: CaseState, reports: Sequence[PlainReport], process: int, starts: int) -> TestOutcome:
+    def take_reports(self, state: CaseState, reports: Sequence[PlainReport], words: str) -> TestOutcome:
         """Make the reports of a later start those of the case if its test did not pass there.
 
         Args:
             state: The case.
             reports: The reports of the fresh interpreter.
-            process: Index of the process start.
-            starts: Number of process starts.
+            words: Name of the process start.
         """
         ...
 

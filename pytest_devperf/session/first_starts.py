@@ -24,6 +24,7 @@ from pytest_devperf.session.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
+    from pytest_devperf.session.starts.count_meter import AnyMeter
     from pytest_devperf.targets.protocol import Target
 
 
@@ -39,7 +40,7 @@ class FirstStarts:
     take_up: TakeUp
     """Takes up the cases that an app reports."""
 
-    def meter(self, state: CaseState, orders: Orders, launch: LaunchOptions | None) -> Meter:
+    def meter(self, state: CaseState, orders: Orders, launch: LaunchOptions | None) -> AnyMeter:
         """Make the meter that the test of a case is run with.
 
         Args:
@@ -54,9 +55,15 @@ class FirstStarts:
             self.launchers.tools,
             partial(self.launchers.cooler.again, state=state),
         )
+        if orders.role == "counted":
+            from pytest_devperf.session.starts.count_meter import CountMeter
+
+            return CountMeter(bench)
         return Meter(bench, launch=launch)
 
-    def take(self, state: CaseState, meter: Meter, outcome: TestOutcome, prerun: Callable[[], Context | None]) -> None:
+    def take(
+        self, state: CaseState, meter: AnyMeter, outcome: TestOutcome, prerun: Callable[[], Context | None]
+    ) -> None:
         """Take what start 1 of a case found; judge it if it needs no other start.
 
         Args:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.session.case_state import CaseState
 from pytest_devperf.session.launch.follow import WorkerResult
+from pytest_devperf.session.starts.start import Role
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
@@ -28,6 +29,7 @@ class StartFound:
 
     state: CaseState
     process: int
+    role: Role = "rounds"
     result: WorkerResult | None = None
     """None: this start has no result for the case, which another start has to measure."""
     problem: DevperfError | None = None
@@ -37,3 +39,9 @@ class StartFound:
     old: OldFound | None = None
     pair: int | None = None
     """Number of the pair that this result completes."""
+
+    def words(self, starts: int = 0) -> str:
+        """Name the process start, of how many if that is known."""
+        if self.role == "counted":
+            return "the process start that counts instructions"
+        return f"process start {self.process + 1}{f' of {max(starts, self.process + 1)}' if starts else ''}"

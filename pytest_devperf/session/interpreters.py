@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.case import Case
+from pytest_devperf.session.counting import SessionCounting
 from pytest_devperf.session.edge import Display
 from pytest_devperf.session.found import OldFound, StartFound
 from pytest_devperf.session.launch.follow import WorkerResult, run_cases
@@ -35,6 +37,7 @@ class Interpreters:
     surroundings: Surroundings
     seed: int
     display: Display
+    counting: SessionCounting = field(default_factory=SessionCounting)
     old: OldEnvironment | None = None
     shared: frozenset[str] = frozenset()
     """Modules that the old side imported from this checkout."""
@@ -73,7 +76,16 @@ class Interpreters:
             return self._one_after_the_other(batch)
         if request.paired:
             return self._in_turns(batch, prerun)
+        if request.role == "counted":
+            return self._counted(batch)
         return self._fresh(batch, prerun)
+
+    def _counted(self, batch: Batch) -> Iterator[StartFound]:
+        """Count the cases of a batch in one interpreter under valgrind."""
+        with tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True) as folder:
+            states = {member.state.index: member.state for member in batch.members}
+            for index, result in run_cases(self._assignment(batch), self.counting.environment(Path(folder))):
+                yield StartFound(state=states[index], process=batch.request.process, role="counted", result=result)
 
     def profile(self, batch: Batch, *, old: bool) -> Mapping[int, WorkerResult]:
         """Run a batch to look where its time goes; returns what was found by the index of the case.
@@ -171,4 +183,5 @@ def _wanted(member: Member) -> WantedCase:
         nth=state.address.nth,
         case=state.case,
         start_plans=member.request.start_plans,
+        paces=member.request.paces,
     )

@@ -8,6 +8,11 @@ from pytest_devperf.session.edge import Reporter
 from pytest_devperf.session.found import OldFound, StartFound
 from pytest_devperf.session.launch.follow import WorkerResult, last_words
 
+IN_THIS_PROCESS = "use --devperf-processes=1 to measure in this process"
+
+_REMEDIES = {"counted": "leave --devperf-count out if the test cannot run under valgrind"}
+"""What helps against a process start that dies, by its role."""
+
 
 def keep(found: StartFound, reporter: Reporter, *, starts: int, hint: str = "") -> None:
     """Add the result of a process start to the state of its case; the case may fail because of it.
@@ -33,7 +38,7 @@ def keep(found: StartFound, reporter: Reporter, *, starts: int, hint: str = "") 
 
 
 def _keep_new(found: StartFound, result: WorkerResult, reporter: Reporter, starts: int, hint: str) -> None:
-    state, words = found.state, f"process start {found.process + 1}"
+    state, words = found.state, found.words()
     if result.absent:
         state.fail(
             f"{state.case.id}: {words} did not find this case: its id differs from run to run",
@@ -44,11 +49,11 @@ def _keep_new(found: StartFound, result: WorkerResult, reporter: Reporter, start
         died = "died in this case" if result.begun else "did not run"
         state.fail(
             f"{state.case.id}: {words} {died}",
-            f"{hint or 'use --devperf-processes=1 to measure in this process'}; "
+            f"{hint or _REMEDIES.get(found.role, IN_THIS_PROCESS)}; "
             f"the last output of the interpreter:\n{last_words(result.died or '')}",
         )
         return
-    outcome = reporter.take_reports(state, result.reports, found.process, starts)
+    outcome = reporter.take_reports(state, result.reports, found.words(starts))
     if not outcome.passed:
         state.outcome = outcome
         return

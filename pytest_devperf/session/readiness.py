@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_devperf.case.plan import Plan
     from pytest_devperf.case.workload import Workload
     from pytest_devperf.measure.cooldown import Cooling
+    from pytest_devperf.record.record import Counting
     from pytest_devperf.sensor.context import Context
     from pytest_devperf.session.devices.cooler import Cooler
     from pytest_devperf.session.kept.baselines import Baselines
@@ -110,6 +111,27 @@ def refuse_hopeless(settings: Settings, baselines: Baselines, targets: SessionTa
         f"--devperf-compare={settings.compare}: {instrument} traces this process, so every case would be "
         f"incomparable: measure {how}, or accept it with --devperf-accept=instrumented"
     )
+
+
+def refuse_other_counting(settings: Settings, baselines: Baselines, counting: Counting | None) -> None:
+    """Refuse a comparison of instructions alone if no case of the baseline was counted as they are counted here.
+
+    Raises:
+        UsageError: None was.
+    """
+    countings = baselines.countings()
+    if not settings.counts_only or not countings:
+        return
+    counted = [each for each in countings if each is not None]
+    if not counted:
+        raise UsageError(
+            f"--devperf-compare={settings.compare} has no instructions to compare with: save it with --devperf-count"
+        )
+    from pytest_devperf.compare.counted import unlike_counting
+
+    reasons = [unlike_counting(counting, each) for each in counted]
+    if all(reasons):
+        raise UsageError(f"--devperf-compare={settings.compare}: {reasons[0]}")
 
 
 def note_wait(start: CaseStart, waited: Cooling | None) -> str | None:

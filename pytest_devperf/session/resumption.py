@@ -17,7 +17,7 @@ from pytest_devperf.session.log.recorder import SessionLog, cannot_resume
 from pytest_devperf.session.readiness import pin_as_baseline
 from pytest_devperf.session.starts.app import AppLaunch
 from pytest_devperf.session.starts.device import is_phone
-from pytest_devperf.session.starts.start import CaseStart
+from pytest_devperf.session.starts.start import CaseStart, Role
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
@@ -107,6 +107,7 @@ class Resumption:
             yield StartFound(
                 state=state,
                 process=entry.process,
+                role=_role_of(entry),
                 result=entry.result,
                 problem=DevperfError(problem.what, problem.next_step) if problem is not None else None,
                 prerun=entry.prerun,
@@ -151,6 +152,12 @@ class Resumption:
                 retake_wait_s=found.state.retake_wait_s,
             )
         )
+
+
+def _role_of(entry: LaterEntry) -> Role:
+    """Return the purpose of a start; one without a result is not called by it."""
+    found = entry.result.start if entry.result is not None else None
+    return "rounds" if found is None else found.role
 
 
 def _candidates(targets: SessionTargets, spec: str) -> Iterator[Target]:

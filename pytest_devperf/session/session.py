@@ -21,6 +21,7 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import UsageError
 from pytest_devperf.session.budget import Budget
 from pytest_devperf.session.case_state import CaseState, CaseStates, TestAddress, TestOutcome
+from pytest_devperf.session.counting import SessionCounting
 from pytest_devperf.session.devices.targets import SessionTargets
 from pytest_devperf.session.edge import Display, Reporter
 from pytest_devperf.session.explaining.explainer import Explainer
@@ -32,7 +33,6 @@ from pytest_devperf.session.launchers import Launchers
 from pytest_devperf.session.log.facts import difference, facts_of
 from pytest_devperf.session.modes.mode import Mode
 from pytest_devperf.session.modes.paired_cases import ByCase, PairedCases
-from pytest_devperf.session.modes.starts import role_of
 from pytest_devperf.session.options.scope import Collected
 from pytest_devperf.session.options.settings import Settings, policy_of
 from pytest_devperf.session.readiness import (
@@ -41,17 +41,18 @@ from pytest_devperf.session.readiness import (
     pin_as_baseline,
     refuse_clocks,
     refuse_hopeless,
+    refuse_other_counting,
 )
 from pytest_devperf.session.resumption import Resumption
 from pytest_devperf.session.schedule import Schedule, groups
 from pytest_devperf.session.starts.app import LaunchOptions
 from pytest_devperf.session.starts.device import is_this_machine
-from pytest_devperf.session.starts.meter import Meter
 from pytest_devperf.session.starts.orders import FirstOrders, Orders
 from pytest_devperf.session.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
+    from pytest_devperf.session.starts.count_meter import AnyMeter
 
 
 @dataclass(kw_only=True)
@@ -72,6 +73,8 @@ class Session:
     budget: Budget = field(default_factory=lambda: Budget(seconds=None))
     explainer: Explainer | None = None
     """Explains changes; None: they are not explained."""
+    counting: SessionCounting = field(default_factory=SessionCounting)
+    """What counts instructions, if it is asked for."""
     hint: str = ""
     """What fresh interpreters lack, as a possible reason why a case fails in one."""
     states: CaseStates = field(default_factory=CaseStates)
@@ -133,17 +136,18 @@ class Session:
         self._identify()
         if self.budget.seconds is not None:
             self.budget.begin(self.targets.clock)
+        self._prepare_counting()
         here = self.targets.session_target()
         self._prerun = self.targets.prerun(here) if is_this_machine(here) else None
 
-    def begin(self, state: CaseState) -> Meter:
+    def begin(self, state: CaseState) -> AnyMeter:
         """Begin start 1 of a case; the caller runs its test with the meter."""
         self.display.stage(self.mode.describe_first(state), len(self.states), first=state.index + 1)
         self.display.measuring(state.case)
         launch = self._launch_options(state) if self.mode.hosts_apps else None
         return self._first_starts.meter(state, self._first_orders(state), launch)
 
-    def end(self, state: CaseState, meter: Meter, outcome: TestOutcome) -> None:
+    def end(self, state: CaseState, meter: AnyMeter, outcome: TestOutcome) -> None:
         """Keep the results of start 1 of a case; judge it if it needs no other start."""
         self.display.clear()
         self._first_starts.take(state, meter, outcome, lambda: self._prerun)
@@ -204,6 +208,23 @@ class Session:
                 self._end_log(whole=False)
             raise
 
+    def _prepare_counting(self) -> None:
+        """See that instructions can be counted, if they are to be.
+
+        Raises:
+            UsageError: They cannot be, and the command line asks for it.
+        """
+        asking = [state for state in self.states if state.case.plan.count != "no"]
+        if not asking or not is_this_machine(self.targets.session_target()):
+            return  # nothing can be counted there, which each case reports
+        problem = self.counting.check(named="count" in self.settings.plan_cli or self.settings.counts_only)
+        if problem is not None:
+            self.targets.note(f"instructions were not counted: {problem}")
+        counting = self.counting.known()
+        refuse_other_counting(self.settings, self.baselines, counting)
+        for state in asking:
+            state.uncounted, state.counting = problem, counting
+
     # -- before and after ---------------------------------------------------------------------------
 
     def _identify(self) -> None:
@@ -245,7 +266,7 @@ class Session:
         """Make the orders of start 1: as the mode plans it; without rounds if an earlier session took them."""
         if state.outcome is not None:
             return FirstOrders("rounds", lambda metric: replace(self.mode.first_plan(state, metric), rounds=0))
-        return FirstOrders(role_of(self.mode.starts(state)), lambda metric: self.mode.first_plan(state, metric))
+        return FirstOrders(self.mode.first_role(state), lambda metric: self.mode.first_plan(state, metric))
 
     def _launch_options(self, state: CaseState) -> LaunchOptions:
         paced = "iterations" not in state.case.named

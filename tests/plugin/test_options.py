@@ -36,6 +36,7 @@ OTHER = {
     "patience": "3",
     "pin_clocks": "off",
     "affinity": "0",
+    "count": "also",
     "order": "sequential",
     "seed": "7",
 }

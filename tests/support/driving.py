@@ -138,7 +138,7 @@ class Reporter:
     def read_outcome(self, reports: Sequence[object]) -> TestOutcome:
         return TestOutcome()
 
-    def take_reports(self, state: CaseState, reports: Sequence[object], process: int, starts: int) -> TestOutcome:
+    def take_reports(self, state: CaseState, reports: Sequence[object], words: str) -> TestOutcome:
         return TestOutcome()
 
     def add_app_case(self, host: CaseState, state: CaseState, report: object) -> TestOutcome:

@@ -42,6 +42,8 @@ REPORTED = {
     "whole-program",
     "left-running",
     "uncounted-children",
+    "not-counted",
+    "children-not-counted",
     "noisy",
     "untrustworthy",
 }

@@ -19,7 +19,7 @@ from pytest_devperf.report.html.state import Side
 from pytest_devperf.report.html.tables import metrics_table, state_table
 from pytest_devperf.report.outcome import OUTCOMES, word
 from pytest_devperf.report.row import noise_percent, own_noise_percent
-from pytest_devperf.report.units import NOT_KNOWN, format_pair, format_percent, format_value
+from pytest_devperf.report.units import NOT_KNOWN, format_change, format_pair, format_percent, format_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ def _line(case: Case, change: Change | None) -> Iterator[Html]:
     yield el("span", el("bdi", name), class_="metric")
     yield _cell("baseline", then)
     yield _cell("now", now)
-    yield _cell("change", format_percent(change.delta_pct, sign=True) if change is not None else NOT_KNOWN)
+    yield _cell("change", format_change(change.delta_pct, change.unit) if change is not None else NOT_KNOWN)
     yield _cell("noise", format_percent(noise))
     yield _cell("detectable", format_percent(change.detectable_pct) if change is not None else NOT_KNOWN)
     yield el("span", _gauge(change), class_="gauge")

@@ -17,7 +17,7 @@ from pytest_devperf.untrusted import printable
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
     from pytest_devperf.case.plan import Suite
-    from pytest_devperf.record.record import DeviceRecord, Record, Run
+    from pytest_devperf.record.record import Counting, DeviceRecord, Record, Run
     from pytest_devperf.targets.device import Device
 
 
@@ -41,6 +41,7 @@ class Baselines:
         settings: Settings,
         storage: Storage,
         devices: Callable[[], Sequence[Device]],
+        counting: Callable[[], Counting | None] = lambda: None,
     ) -> None:
         """Prepare the baselines, without reading them.
 
@@ -48,7 +49,9 @@ class Baselines:
             settings: The session's settings.
             storage: Its folder and its store.
             devices: Returns its devices.
+            counting: Returns how it counts instructions; None if it cannot.
         """
+        self._counting = counting
         self._settings = settings
         self._storage = storage
         self._devices = devices
@@ -103,9 +106,10 @@ class Baselines:
         document = read_file(path)
         self._runs = list(document.runs)
         for device in devices:
-            self._by_device[device.fingerprint] = index(self._runs, device.fingerprint, unit=device.unit)
+            self._by_device[device.fingerprint] = self._index(self._runs, device)
         own = {device.fingerprint for device in devices}
-        if self._runs and not any(run.device.fingerprint in own for run in self._runs):
+        counts_only = self._settings.counts_only
+        if self._runs and not counts_only and not any(run.device.fingerprint in own for run in self._runs):
             there = ", ".join(sorted({_named(run.device) for run in self._runs}))
             here = ", ".join(f"{device.name} ({device.fingerprint})" for device in devices)
             raise NoBaseline(
@@ -118,9 +122,7 @@ class Baselines:
     def _read_label(self, label: str, devices: Sequence[Device]) -> None:
         store = self._storage.store
         for device in devices:
-            runs = list(store.runs(device.fingerprint, label, newest=True))
-            self._runs.extend(runs)
-            self._by_device[device.fingerprint] = index(runs, device.fingerprint, unit=device.unit)
+            self._take(device, label)
         if self._runs or self._settings.save == label:
             return
         label_summaries = store.label_summaries()
@@ -149,9 +151,29 @@ class Baselines:
         label = self._settings.compare
         if label is None or device.fingerprint in self._by_device or self._of_file:
             return
-        runs = list(self._storage.store.runs(device.fingerprint, label, newest=True))
+        self._take(device, label)
+
+    def _take(self, device: Device, label: str) -> None:
+        """Read the label of a device; where no time is compared, that of every device."""
+        store = self._storage.store
+        fingerprints = {device.fingerprint: None}
+        if self._settings.counts_only:
+            fingerprints |= {each.device.fingerprint: None for each in store.label_summaries() if each.label == label}
+        runs = [run for each in fingerprints for run in store.runs(each, label, newest=True)]
         self._runs.extend(runs)
-        self._by_device[device.fingerprint] = index(runs, device.fingerprint, unit=device.unit)
+        self._by_device[device.fingerprint] = self._index(runs, device)
+
+    def _index(self, runs: Sequence[Run], device: Device) -> Mapping[str, Baseline]:
+        """Find the baselines of a device; where no time is compared, the newest ones that were counted alike."""
+        if not self._settings.counts_only:
+            return index(runs, device.fingerprint, unit=device.unit)
+        counting = self._counting()
+        alike = [run for run in runs if _is_counted_alike(run, counting)]
+        return index(alike or runs, device.fingerprint, unit=device.unit, any_device=True)
+
+    def countings(self) -> list[Counting | None]:
+        """Give how the instructions of each case of the baselines were counted; None for a case without any."""
+        return [each.runs[0].record.counting for known in self._by_device.values() for each in known.values()]
 
     def hosted_iterations(self, case_id: str) -> int | None:
         """Return the iterations per round of an app's cases; one launch uses the same number for all."""
@@ -244,6 +266,12 @@ class Baselines:
         if self._settings.only is None or baseline.runs[0].record.workload.kind != "app":
             return False
         return baseline.case_id.startswith(tuple(f"{host}[" for host in selected))
+
+
+def _is_counted_alike(run: Run, counting: Counting | None) -> bool:
+    from pytest_devperf.compare.counted import unlike_counting
+
+    return any(unlike_counting(counting, record.counting) is None for record in run.cases)
 
 
 def _location(record: Record) -> Location | None:

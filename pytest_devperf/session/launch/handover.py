@@ -12,12 +12,13 @@ from typing import Any, Literal
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
+from pytest_devperf.count.pace import Pace
 from pytest_devperf.errors import UsageError
 from pytest_devperf.measure.round import Earlier, StartPlan
 from pytest_devperf.session.launch.relocation import Relocation
 from pytest_devperf.session.starts.start import Role
 
-HANDOVER_VERSION = 5
+HANDOVER_VERSION = 6
 """Version of the messages between a session's process and a fresh interpreter."""
 
 Side = Literal["old", "new"]
@@ -37,6 +38,18 @@ class WantedCase:
     case: Case
     """The parts that matter for measuring: id, plan, and whether memory is measured."""
     start_plans: Mapping[str, StartPlan]
+    paces: Mapping[str, Pace] = field(default_factory=dict)
+    """How metrics are counted, if they are to be compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderValgrind:
+    """The valgrind that runs an interpreter which counts."""
+
+    program: str
+    version: str
+    folder: str
+    """Folder that it writes its counts to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +98,7 @@ class Handover:
     turns: Turns | None = None
     relocation: Relocation | None = None
     """The folder of the files that workloads name; None: as the test names them."""
+    valgrind: UnderValgrind | None = None
 
 
 def parse_handover(data: bytes) -> Handover:
@@ -105,7 +119,7 @@ def parse_handover(data: bytes) -> Handover:
 def _handover(received: dict[str, Any]) -> Handover:
     surroundings = received.pop("surroundings")
     providers = surroundings.pop("providers")
-    turns, relocation = received.pop("turns"), received.pop("relocation")
+    turns, relocation, valgrind = (received.pop(name) for name in ("turns", "relocation", "valgrind"))
     return Handover(
         **{
             **received,
@@ -113,6 +127,7 @@ def _handover(received: dict[str, Any]) -> Handover:
             "wanted": [_wanted(each) for each in received["wanted"]],
             "turns": None if turns is None else Turns(**turns),
             "relocation": None if relocation is None else _relocation(relocation),
+            "valgrind": None if valgrind is None else UnderValgrind(**valgrind),
         }
     )
 
@@ -127,4 +142,5 @@ def _wanted(received: dict[str, Any]) -> WantedCase:
         name: StartPlan(**{**start_plan, "earlier": Earlier(**start_plan["earlier"])})
         for name, start_plan in received["start_plans"].items()
     }
-    return WantedCase(**{**received, "case": case, "start_plans": start_plans})
+    paces = {name: Pace(**pace) for name, pace in received["paces"].items()}
+    return WantedCase(**{**received, "case": case, "start_plans": start_plans, "paces": paces})

@@ -19,7 +19,14 @@ from typing import Any
 
 import msgspec
 
-from pytest_devperf.session.launch.handover import HANDOVER_VERSION, Handover, Surroundings, Turns, WantedCase
+from pytest_devperf.session.launch.handover import (
+    HANDOVER_VERSION,
+    Handover,
+    Surroundings,
+    Turns,
+    UnderValgrind,
+    WantedCase,
+)
 from pytest_devperf.session.launch.origin import ENVIRONMENT, HANDOVER_VARIABLE, PROCESS_VARIABLE, SYS_PATH
 from pytest_devperf.session.launch.relocation import Relocation
 from pytest_devperf.session.starts.start import Role
@@ -49,6 +56,12 @@ class Environment:
     """Folder of programs that precedes all others on `PATH`; None: none."""
     relocation: Relocation | None = None
     """The folder of the files that workloads name; None: as the test names them."""
+    lead: tuple[str, ...] = ()
+    """Words that stand before the program: valgrind and its options."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Variables that are set for it."""
+    valgrind: UnderValgrind | None = None
+    """What it has to know of the valgrind that runs it."""
 
 
 HERE = Environment()
@@ -136,6 +149,7 @@ class Job:
             surroundings=assignment.surroundings,
             turns=turns,
             relocation=self.environment.relocation,
+            valgrind=self.environment.valgrind,
             wanted=list(assignment.wanted),
         )
         plain = json.dumps(msgspec.to_builtins(handover), default=str)
@@ -158,6 +172,7 @@ class Job:
         # A fixed hash seed would measure the same layout of every dictionary each time.
         for name in ("PYTEST_CURRENT_TEST", "PYTHONHASHSEED"):
             environment.pop(name, None)
+        environment.update(self.environment.variables)
         if self.environment.own_path:
             environment.pop("PYTHONHOME", None)
         if self.environment.programs is not None:
@@ -166,7 +181,7 @@ class Job:
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing does
         with (self.folder / "output.txt").open("wb") as file:
             return subprocess.Popen(
-                [self.environment.program, *flags, "-c", LAUNCH],
+                [*self.environment.lead, self.environment.program, *flags, "-c", LAUNCH],
                 cwd=self.assignment.command_line.folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,

@@ -22,12 +22,12 @@ from pytest_devperf.session.assemble import record_of
 from pytest_devperf.session.case_state import CaseState, Look
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.modes.pairs import PairsSoFar, kept, most_pairs, plans_of_pair
-from pytest_devperf.session.modes.starts import SOLO_STARTS, counted, solo_request
+from pytest_devperf.session.modes.starts import SOLO_STARTS, counted, role_of, solo_request
 from pytest_devperf.session.old_environment import OldEnvironment
 from pytest_devperf.session.old_side import compare_sides, with_old_side
 from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.session.starts.device import is_this_machine
-from pytest_devperf.session.starts.start import results_of
+from pytest_devperf.session.starts.start import Role, results_of
 
 if TYPE_CHECKING:
     from pytest_devperf.record.record import Comparison, Record
@@ -48,6 +48,10 @@ class InTurns:
         self._settings = settings
         self._old = old
         self._so_far = PairsSoFar()
+
+    def first_role(self, state: CaseState) -> Role:
+        """Return the purpose of start 1 of a case."""
+        return role_of(self.starts(state))
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:  # noqa: ARG002 - every metric is calibrated alike
         """Plan start 1: calibrate, and fit the pairs into the budget."""

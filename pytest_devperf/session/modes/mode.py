@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from pytest_devperf.count.pace import Pace
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.session.case_state import CaseState, Look
 from pytest_devperf.session.starts.start import Role
@@ -33,6 +34,8 @@ class StartRequest:
     """Plans by metric."""
     alone: bool = False
     """Whether it measures only one case: load and memory are measured without other cases."""
+    paces: Mapping[str, Pace] = field(default_factory=dict)
+    """How it counts instructions, by metric, if they are to be compared."""
     paired: bool = False
     """Whether the old code is measured, too."""
     rest_s: float = 0.0
@@ -49,6 +52,10 @@ class Mode(Protocol):
 
     hosts_apps: bool
     """Whether it supports apps that host their own cases."""
+
+    def first_role(self, state: CaseState) -> Role:
+        """Return the purpose of start 1 of a case."""
+        ...
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:
         """Plan start 1 for a metric that the test begins to measure."""

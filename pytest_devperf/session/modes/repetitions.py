@@ -20,12 +20,14 @@ from pytest_devperf.session.modes.starts import (
     Part,
     counted,
     first_plan,
+    role_of,
     rounds_request,
     solo_request,
     solo_starts_of,
     starts_of,
 )
 from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.session.starts.start import Role
 
 if TYPE_CHECKING:
     from pytest_devperf.compare.noise import Noise
@@ -44,6 +46,10 @@ class Repetitions:
     def __init__(self, settings: Settings, count: int) -> None:
         self._settings = settings
         self._count = count
+
+    def first_role(self, state: CaseState) -> Role:
+        """Return the purpose of start 1 of a case."""
+        return role_of(starts_of(state))
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:
         """Plan start 1 for a metric that the test begins to measure."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_devperf.compare.counted import awaits_recount
 from pytest_devperf.compare.looks import SAVED_AT_A_TIME
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.report.header import Planned, plan_words
 from pytest_devperf.session.assemble import record_of
 from pytest_devperf.session.case_state import CaseState, Look
+from pytest_devperf.session.modes.counts import count_request
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.modes.starts import (
     SOLO,
@@ -26,6 +29,7 @@ from pytest_devperf.session.modes.starts import (
     starts_of,
 )
 from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.session.starts.start import Role
 
 if TYPE_CHECKING:
     from pytest_devperf.compare.history import Baseline
@@ -39,11 +43,34 @@ process starts differ by 3 %, with six in a third."""
 CONFIRM_REST_S = 10.0
 """Wait before a suspect is measured again on a host: by then, boosts and bursts have ended."""
 
-ROUNDS, SOLOS, AGAIN, AGAIN_SOLOS = range(4)
+ROUNDS, SOLOS, COUNTS, AGAIN, AGAIN_SOLOS, AGAIN_COUNTS = range(6)
 """Phases: every case has its first look before a suspect is measured again."""
+
+RECOUNT = Look(first_process=1, starts=0, rounds=0, recount=True)
+"""A further look that only counts instructions again."""
 
 CompareHook = Callable[["Record", "Baseline", "Policy"], "Comparison | None"]
 """Another plugin's verdict; None: it has none."""
+
+
+class SavedComparison:
+    """Compares cases with their baselines; another plugin's verdict beats ours."""
+
+    def __init__(self, settings: Settings, hook: CompareHook) -> None:
+        self._settings = settings
+        self._hook = hook
+
+    def of(self, state: CaseState, record: Record) -> Comparison | None:
+        """Compare a case; None: nothing is compared."""
+        if not self._settings.compare or not (state.measured or state.baseline):
+            return None
+        if state.baseline is not None:
+            answer = self._hook(record, state.baseline, state.policy)
+            if answer is not None:
+                return answer
+        from pytest_devperf.compare.compare import compare
+
+        return compare(record, state.baseline, state.policy, measured_once=measured_once(state))
 
 
 class SavedRuns:
@@ -53,7 +80,11 @@ class SavedRuns:
 
     def __init__(self, settings: Settings, compare_hook: CompareHook) -> None:
         self._settings = settings
-        self._compare_hook = compare_hook
+        self._comparison = SavedComparison(settings, compare_hook)
+
+    def first_role(self, state: CaseState) -> Role:
+        """Return the purpose of start 1 of a case."""
+        return role_of(starts_of(state))
 
     def first_plan(self, state: CaseState, metric: str) -> StartPlan:
         """Plan start 1 for a metric that the test begins to measure."""
@@ -79,7 +110,7 @@ class SavedRuns:
         return state.passed and state.app is None and starts_of(state) > 1 and "processes" not in state.case.named
 
     def next_start(self, state: CaseState) -> StartRequest | None:
-        """Request the starts with rounds, then those that measure load and memory."""
+        """Request the starts with rounds, then those for load and memory, then the one that counts."""
         if state.look is not None:
             return self._next_again(state, state.look)
         return None if state.out_of_time else self._next_of_first_look(state)
@@ -94,7 +125,7 @@ class SavedRuns:
             if request is not None:
                 return request
         solos, solo = solo_starts_of(state, starts_of(state)), counted(state.starts, solo=True)
-        return solo_request(SOLOS, solo, solos, starts + solo) if solo < solos else None
+        return solo_request(SOLOS, solo, solos, starts + solo) if solo < solos else count_request(state, COUNTS)
 
     def _next_again(self, state: CaseState, look: Look) -> StartRequest | None:
         taken = [start for start in state.again if start.process >= look.first_process]
@@ -116,7 +147,9 @@ class SavedRuns:
         solos, solo = solo_starts_of(state, starts_of(state)) if confirms else 0, counted(taken, solo=True)
         process = look.first_process + look.starts + solo
         what = f"confirming, {SOLO}"
-        return solo_request(AGAIN_SOLOS, solo, solos, process, what=what) if solo < solos else None
+        if solo < solos:
+            return solo_request(AGAIN_SOLOS, solo, solos, process, what=what)
+        return count_request(state, AGAIN_COUNTS, again=True) if look.recount else None
 
     def record(self, state: CaseState) -> Record:
         """Combine a case's process starts."""
@@ -133,16 +166,8 @@ class SavedRuns:
         )
 
     def compare(self, state: CaseState, record: Record) -> Comparison | None:
-        """Compare a case with its baseline; another plugin's verdict has precedence."""
-        if not self._settings.compare or not (state.measured or state.baseline):
-            return None
-        if state.baseline is not None:
-            answer = self._compare_hook(record, state.baseline, state.policy)
-            if answer is not None:
-                return answer
-        from pytest_devperf.compare.compare import compare
-
-        return compare(record, state.baseline, state.policy, measured_once=measured_once(state))
+        """Compare a case with its baseline."""
+        return self._comparison.of(state, record)
 
     def look_again(self, state: CaseState, comparison: Comparison) -> Look | None:
         """Measure a suspect again, and then in more starts while these may prove or refute it."""
@@ -150,7 +175,10 @@ class SavedRuns:
             return None
         if state.look is not None:
             return self._look_further(state, comparison)
-        return self._confirm(state) if comparison.awaiting else None
+        recount = awaits_recount(comparison)
+        if comparison.awaiting:
+            return replace(self._confirm(state), recount=recount)
+        return RECOUNT if recount else None
 
     def _confirm(self, state: CaseState) -> Look:
         starts = starts_of(state)
@@ -175,7 +203,8 @@ class SavedRuns:
 
     def describe_plan(self, states: Sequence[CaseState]) -> str:
         """Describe how much of the cases is measured."""
-        return plan_words([self._planned(state) for state in states])
+        words = plan_words([self._planned(state) for state in states])
+        return f"{words}, instructions too" if any(state.counting is not None for state in states) else words
 
     def _planned(self, state: CaseState) -> Planned:
         held = state.baseline.runs[0].record.metrics if state.baseline is not None else ()

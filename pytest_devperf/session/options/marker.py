@@ -75,6 +75,11 @@ def _plan_keywords(test: MarkedTest) -> dict[str, Any]:
             found[key] = rows[key].parse(str(value))
         except ValueError as error:
             raise UsageError(f"{test.nodeid}: @pytest.mark.devperf({key}={value!r}): {error}") from None
+    if found.get("count") == "only":
+        raise UsageError(
+            f"{test.nodeid}: @pytest.mark.devperf(count='only'): a whole session measures no time "
+            "(--devperf-count=only); count=True counts instructions of a test as well"
+        )
     if found.get("processes", 0) > found.get("rounds", 10**9):
         raise UsageError(
             f"{test.nodeid}: @pytest.mark.devperf(processes={found['processes']}, rounds={found['rounds']}): "

@@ -107,6 +107,17 @@ def parse_bool(text: str) -> bool:
     raise ValueError("must be true or false")
 
 
+def parse_counting(text: str) -> str:
+    """Read whether to count instructions: `only`, or a yes or no."""
+    word = text.strip().lower()
+    if word in {"also", "only"}:
+        return word
+    try:
+        return "also" if parse_bool(word) else "no"
+    except ValueError:
+        raise ValueError("must be only, or nothing (a path of tests behind it needs -- in between)") from None
+
+
 def parse_names(text: str) -> tuple[str, ...]:
     """Parse names separated by commas."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())

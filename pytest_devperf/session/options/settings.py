@@ -64,6 +64,11 @@ class Settings:
     busy_cpu_percent: float = 30.0
 
     @property
+    def counts_only(self) -> bool:
+        """Whether instructions are counted and no time is measured."""
+        return self.plan_named.get("count") == "only"
+
+    @property
     def compared_with(self) -> str | None:
         """The reference of the comparison: a label, a file or other code; None: nothing."""
         return self.compare or self.against
@@ -118,6 +123,7 @@ def check_settings(settings: Settings) -> None:
         )
     _refuse_two_aims(settings)
     _refuse_unspreadable_budget(settings)
+    _refuse_counting(settings)
     unknown = sorted(settings.accept - {slug for slug, caution in CAUTIONS.items() if caution.refuses})
     if unknown:
         refusing = ", ".join(sorted(slug for slug, caution in CAUTIONS.items() if caution.refuses))
@@ -128,6 +134,24 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(
             f"--devperf-processes={merged['processes']} is more than --devperf-rounds={rounds}: "
             "every process start needs at least one round"
+        )
+
+
+def _refuse_counting(settings: Settings) -> None:
+    """Refuse to count instructions where that would be no help, or cannot be."""
+    if settings.plan_named.get("count", "no") == "no":
+        return
+    aims = {"--devperf-aa": settings.aa, "--devperf-against": settings.against}
+    for flag, value in aims.items():
+        if value is not None and "count" in settings.plan_cli:
+            raise UsageError(
+                f"{flag}={value} repeats measurements because time varies, and counts hardly do: leave --devperf-count "
+                "out, or save a run and compare with it"
+            )
+    if settings.counts_only and settings.target not in {"auto", "host"}:
+        raise UsageError(
+            f"--devperf-count=only counts on this machine, not on --devperf-target={settings.target}: "
+            "leave one of them out"
         )
 
 

@@ -15,6 +15,7 @@ from pytest_devperf.session.options.parse import (
     parse_choice,
     parse_cooldown,
     parse_count,
+    parse_counting,
     parse_fraction,
     parse_names,
     parse_not_negative,
@@ -29,7 +30,8 @@ from pytest_devperf.session.options.parse import (
 EVERYDAY = "devperf"
 ADVANCED = "devperf (advanced)"
 
-Kind = Literal["flag", "tristate", "text", "many"]
+Kind = Literal["flag", "tristate", "text", "many", "optional"]
+"""`optional`: its value may be left out."""
 
 FLAGS = frozenset({"flag", "tristate"})
 """Kinds of options that take no value on the command line, and true or false in the ini file."""
@@ -119,6 +121,13 @@ PLAN_ROWS: tuple[Row, ...] = (
         "fix a phone's clocks while measuring: off, auto or on (default: auto)",
         parse_choice("off", "auto", "on"),
         metavar="off|auto|on",
+    ),
+    Row(
+        "count",
+        "also count instructions under valgrind, which load does not disturb; only: and measure no time",
+        parse_counting,
+        kind="optional",
+        metavar="only",
     ),
     Row("affinity", "CPUs for the workload: a list such as 0-3, big or little", metavar="CPUS"),
     Row(

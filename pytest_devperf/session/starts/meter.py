@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.metric import LATENCY, LOAD, Better, Metric, time_metric
 from pytest_devperf.session.starts.bench import Bench, TimedProbe, repeats_of
 from pytest_devperf.session.starts.device import is_this_machine
+from pytest_devperf.session.starts.guard import Guard
 from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
 from pytest_devperf.targets.protocol import Answering
 
@@ -37,10 +37,7 @@ class Meter:
         self.bench = bench
         self._launch = launch
         self._loaded: LoadedObject | None = None
-        self._running: str | None = None
-        """The measurement in progress."""
-        self._broken: str | None = None
-        """Why a measurement did not complete."""
+        self._guard = Guard(bench.case.id)
         self.app_launch: AppLaunch | None = None
         """Reports of an app."""
         self.lost_device = False
@@ -50,12 +47,12 @@ class Meter:
 
     def time(self, name: str, call: Call) -> Any:  # noqa: ANN401 - whatever the call returns
         """Time a call in rounds and return the result of its first, unrecorded call."""
-        with self._alone(name):
+        with self._guard.alone(name):
             call = self._prepared(call)
             target = self.bench.enter(call, name)
             with target.start(call, self.bench.orders.process) as runner:
                 result = runner.result() if isinstance(runner, Answering) else None
-                with self._unbroken(name):
+                with self._guard.unbroken(name):
                     run_now(self._spend(runner, time_metric(name), call))
             return result
 
@@ -63,12 +60,12 @@ class Meter:
         """Time a coroutine function, or an asynchronous stream, in the running loop."""
         from pytest_devperf.targets.host.call import AwaitedCallRunner
 
-        with self._alone(name):
+        with self._guard.alone(name):
             call = self._prepared(call)
             self.bench.enter(call, name)
             async with AwaitedCallRunner(call, clock=self.bench.tools.clock) as runner:
                 result = runner.result()
-                with self._unbroken(name):
+                with self._guard.unbroken(name):
                     await self._spend(runner, time_metric(name), call)
             return result
 
@@ -136,11 +133,7 @@ class Meter:
     def finish(self) -> None:
         """Measure the rest, which is only possible after the test has released its references."""
         bench = self.bench
-        if self._broken is not None:
-            raise CaseError(
-                f"{bench.case.id}: {self._broken}, which the test caught",
-                "do not catch it, or measure a workload that does not raise",
-            )
+        self._guard.refuse_broken()
         if self._loaded is not None and bench.takes_scalars:
             bench.notes.add_memory(self._loaded.finish())
             bench.notes.add_loads(self._loaded.loads_ns)
@@ -151,29 +144,6 @@ class Meter:
             bench.notes.finish()
 
     # -- how ------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _alone(self, name: str) -> Iterator[None]:
-        """Refuse a measurement that begins during another one of this test."""
-        if self._running is not None:
-            raise CaseError(
-                f"{self.bench.case.id}: {name!r} was called during the measurement of {self._running!r}",
-                "measure one after the other",
-            )
-        self._running = name
-        try:
-            yield
-        finally:
-            self._running = None
-
-    @contextmanager
-    def _unbroken(self, name: str) -> Iterator[None]:
-        """Record a measurement that ends with an exception: even if the test catches it, the measurement is missing."""
-        try:
-            yield
-        except BaseException as error:
-            self._broken = f"the measurement of {name!r} ended with {type(error).__name__}"
-            raise
 
     def _prepared(self, call: Call) -> Call:
         """Return whether this start measures a call's memory; for a loaded object, the load's memory is measured."""

@@ -14,7 +14,7 @@ from pytest_devperf.case.fingerprint import (
     fingerprint,
     named_inputs,
 )
-from pytest_devperf.case.workload import Call, Model, Workload
+from pytest_devperf.case.workload import Call, Command, Model, Workload
 from pytest_devperf.errors import CaseError
 from pytest_devperf.measure.round import StartResult
 from pytest_devperf.metric import (
@@ -30,12 +30,19 @@ from pytest_devperf.metric import (
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.sensor.energy import energy_mj
 from pytest_devperf.sensor.instrument import read_instrument
-from pytest_devperf.session.starts.device import is_phone
+from pytest_devperf.session.starts.device import is_phone, is_this_machine
 from pytest_devperf.session.starts.start import CaseStart, Role, ScalarValues, Timed
 from pytest_devperf.targets.protocol import Describing, Memory, Target
 
 if TYPE_CHECKING:
     from pytest_devperf.targets.survey import Survey
+
+
+def _is_countable(workload: Workload, target: Target) -> bool:
+    """Return whether the instructions of a workload can be counted: what measures itself decides how much it does."""
+    if not is_this_machine(target):
+        return False
+    return isinstance(workload, (Call, Model)) or (isinstance(workload, Command) and workload.is_timed)
 
 
 class StartNotes:
@@ -93,6 +100,7 @@ class StartNotes:
                 "split it in two, or pin it with @pytest.mark.devperf(target=...)",
             )
         self.start.solo = self.start.solo or self.wants_memory(workload)
+        self.start.countable = self.start.countable or _is_countable(workload, target)
         digest = Digest(self._prefixes)
         for key, known in digest_inputs(workload, digest).items():
             self.start.digests[f"{name}: {key}"] = known

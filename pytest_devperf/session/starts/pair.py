@@ -36,7 +36,7 @@ def measure_paired(bench: Bench, old: Workload, new: Workload) -> Any:  # noqa: 
     """Measure both in turns, every method of the new one; return the new one's outputs."""
     is_command = isinstance(new, Command)
     target = bench.enter(new, LATENCY if is_command else EXECUTE)
-    bench.start.solo = False  # neither load nor memory of them is measured
+    bench.start.solo = bench.start.countable = False  # only their times are measured
     if not (isinstance(old, Model) and isinstance(new, Model)):
         return _measure(bench, target, PairProbe(name=LATENCY, old=old, new=new))
     outputs = None

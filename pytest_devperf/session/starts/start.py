@@ -15,12 +15,13 @@ from pytest_devperf.metric import Metric
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
 
-Role = Literal["rounds", "solo", "all", "profile"]
+Role = Literal["rounds", "solo", "all", "counted", "profile"]
 """The purpose of a process start.
 
 `rounds`: timed rounds, shared with other cases. `solo`: load and memory of one case, alone in its
-interpreter. `all`: everything in one process (`--devperf-processes=1`). `profile`: where the time goes; nothing of
-such a start is measured.
+interpreter. `all`: everything in one process (`--devperf-processes=1`). `counted`: instructions, under valgrind; start
+1 of a session that measures no time has this role too, and runs everything once. `profile`: where the time goes;
+nothing of such a start is measured.
 """
 
 
@@ -44,6 +45,17 @@ class ScalarValues:
 
 
 @dataclass(slots=True, kw_only=True)
+class Counts:
+    """The instructions of one metric in one process start."""
+
+    metric: Metric
+    loops: int
+    """Runs of the workload in one count, divided out."""
+    layouts: list[list[float]]
+    """(layouts, repetitions) instructions of one run of the workload."""
+
+
+@dataclass(slots=True, kw_only=True)
 class CaseStart:
     """The result of one process start for one case."""
 
@@ -53,6 +65,13 @@ class CaseStart:
     olds: list[Timed] = field(default_factory=list)
     """The old sides of metrics that the test measured in turns."""
     scalars: list[ScalarValues] = field(default_factory=list)
+    counts: list[Counts] = field(default_factory=list)
+    countable: bool = False
+    """Whether the case has a workload whose instructions can be counted."""
+    uncounted: str | None = None
+    """Why a workload was not counted."""
+    children: bool = False
+    """Whether the case started processes while it was counted."""
     kind: str | None = None
     """Kind of the first workload: `call`, `model`, `command`, `app`."""
     digests: dict[str, str] = field(default_factory=dict)

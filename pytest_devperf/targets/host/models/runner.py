@@ -77,9 +77,15 @@ class ModelRunner:
         if self._footprint is not None:
             self._footprint.note_loaded()
         self._up = self._prepared.bind(handle)
-        call = Call(function=self._up.function, args=self._up.args)
-        self._loop = TimingLoop(call, self._clock.now_ns)
-        call_once(call)
+        self._loop = TimingLoop(self.call, self._clock.now_ns)
+        call_once(self.call)
+
+    @property
+    def call(self) -> Call:
+        """The execution, as a call."""
+        if self._up is None:
+            raise CaseError(f"{self._name} has been taken down", "ask for its execution before its memory")
+        return Call(function=self._up.function, args=self._up.args)
 
     def run(self, iterations: int, inner_loops: int) -> Sequence[float]:
         """Run and time: (iterations,) ns each, of the runtime only; inputs and outputs stay bound."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +85,14 @@ class CommandRunner:
         peak_bytes = output.peak_bytes if peak.bytes is None else peak.bytes
         return None if peak_bytes is None else Memory(baseline=0, loaded=None, peak=peak_bytes)
 
+    def start_changed(self, change: Callable[[Invocation], Invocation]) -> None:
+        """Start the program once, in a changed way, and read nothing of it.
+
+        Raises:
+            CaseError: It failed or took too long.
+        """
+        self._start(1, change=change)
+
     def round_context(self) -> RoundContext:
         """Return the context of the latest run: CPU time of the program and its children, further series."""
         return self._round_context
@@ -119,7 +127,12 @@ class CommandRunner:
             raise CaseError(f"{self._files.name} wrote no file at {OUTPUT}", completed.last)
         return self._output.read_text(encoding="utf-8", errors="replace")
 
-    def _start(self, iterations: int, peak: PeakOfProgram | None = None) -> CompletedProgram:
+    def _start(
+        self,
+        iterations: int,
+        peak: PeakOfProgram | None = None,
+        change: Callable[[Invocation], Invocation] = lambda invocation: invocation,
+    ) -> CompletedProgram:
         command = self._command
         # A program that is timed as a whole does its work once.
         iterations, warmup = (1, 0) if command.is_timed else (iterations, self._warmup)
@@ -132,7 +145,7 @@ class CommandRunner:
         environment = {**command.environment, **variables}
         invocation = Invocation(argv=(self._files.program, *arguments), environment=environment)
         return run_program(
-            invocation if peak is None else peak.around(invocation),
+            change(invocation) if peak is None else peak.around(invocation),
             name=self._files.name,
             cwd=self._files.cwd,
             timeout_s=command.timeout_s,
