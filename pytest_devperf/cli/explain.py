@@ -26,6 +26,12 @@ TEXT, SPEEDSCOPE, COLLAPSED = "text", "speedscope", "collapsed"
 """Formats: for people, for speedscope.app, and stacks that flame graph tools read."""
 
 
+EXAMPLES = (
+    "devperf explain test_sort --run main --to now.json",
+    "devperf explain test_sort --format speedscope -o sort.speedscope.json",
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the case, the runs and the format."""
     parser.add_argument("case", metavar="CASE", help="id of a case, or a unique part of it")
