@@ -1,7 +1,7 @@
 """A session on a virtual device, from the first process start to the verdict, with the plugin's own functions.
 
 The steps are those of the plugin with a real device, on one made of arithmetic: starts of all pending cases are
-interleaved, `run_start` takes the rounds, a baseline sets pace and bound, `compare_so_far` returns the next step.
+interleaved, `run_start` takes the rounds, a baseline sets pace and bound, `compare/decision` returns the next step.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from benchmarks.verdicts.machine import Machine, VirtualCase, VirtualClock, Virt
 from pytest_devperf.case.plan import Plan, rounds_of_first_look, rounds_of_start
 from pytest_devperf.case.workload import Command
 from pytest_devperf.compare.bound import early_bound_ns, pace_of
-from pytest_devperf.compare.compare import Reached, compare_so_far
+from pytest_devperf.compare.compare import compare
+from pytest_devperf.compare.decision import Judged, MoreStarts, next_of_comparison, next_of_saving
 from pytest_devperf.compare.history import Baseline, gather
-from pytest_devperf.compare.looks import FIRST_STARTS, SAVED_STARTS, Further
+from pytest_devperf.compare.looks import FIRST_STARTS, SAVED_STARTS
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.saving import more_to_save
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Round, StartPlan, StartResult
 from pytest_devperf.measure.undisturbed import earlier_of
@@ -47,9 +47,6 @@ COOLDOWN_S = 10.0
 
 AWAY_S = 12 * 3600.0
 """Time between two sessions."""
-
-FIRST_TO_SETTLE = 2
-"""Process starts after which the machine may explain a suspect: the anchors of one start are not enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +96,8 @@ class Pending:
     peaks_mib: list[tuple[float, ...]] = field(default_factory=list)
     loads_again: int = 0
     """How many of the loads and peaks belong to later looks."""
-    reached: Reached | None = None
+    decision: Judged | MoreStarts | None = None
+    """What comes after the look that has ended; None: the first one has not."""
 
     @property
     def rounds(self) -> list[Round]:
@@ -185,20 +183,21 @@ class Session:
         for process in range(starts):
             self.on.machine.draw.shuffle(order)
             for one in order:
-                if not (one.reached or one.passed_early) or one.case.load_ns is not None:
+                if not (one.decision or one.passed_early) or one.case.load_ns is not None:
                     self._start(one, start_plan(one, process))
-                if self.baselines and process + 1 >= FIRST_TO_SETTLE and not one.again:
+                if self.baselines and not one.again:
                     self._settle(one)
 
     def _settle(self, one: Pending) -> None:
         """End a first look whose suspicion the machine explains."""
-        if self.rules.settle and one.reached is None and not one.passed_early:
-            reached = self.compare(one)
-            one.reached = reached if reached.settled else None
+        if self.rules.settle and one.decision is None and not one.passed_early:
+            decision = self.decide(one)
+            over = isinstance(decision, Judged) or decision.role != "first"
+            one.decision = decision if over else None
 
     def _start(self, one: Pending, start_plan: StartPlan) -> None:
         """Spend one process start on one case."""
-        asked = replace(start_plan, rounds=0) if one.reached else start_plan
+        asked = replace(start_plan, rounds=0) if one.decision else start_plan
         with self.target.start(Command(argv=(one.case.id,)), start_plan.process) as runner:
             start_result = run_start(runner, asked, self.on.plan, VirtualClock(self.on.machine))
             (
@@ -209,9 +208,16 @@ class Session:
                 memory = runner.memory(self.on.plan.warmup)
                 one.peaks_mib.append(((memory.peak - memory.baseline) / BYTES_PER_MIB,))
 
-    def compare(self, one: Pending) -> Reached:
+    def decide(self, one: Pending) -> Judged | MoreStarts:
+        """Decide what a case that is compared needs next."""
+        plan = replace(self.on.plan, processes=self.rules.first_starts)
+        return next_of_comparison(self.record(one), self.baselines[one.case.id], self.policy, plan)
+
+    def compare(self, one: Pending) -> Comparison:
         """Compare a case as it stands."""
-        return compare_so_far(self.record(one), self.baselines[one.case.id], self.policy)
+        if isinstance(one.decision, Judged):
+            return one.decision.comparison
+        return compare(self.record(one), self.baselines[one.case.id], self.policy)
 
     def record(self, one: Pending) -> Record:
         """Combine the starts to a record, as the plugin does."""
@@ -275,11 +281,13 @@ def save(on: Bench, rules: Rules) -> Run:
     pending = [Pending(case=case) for case in on.cases]
     session.passes(pending, rules.saved_starts, session.saving_share)
     while rules.more:
-        requests = [(one, more_to_save(session.record(one), session.policy)) for one in pending]
-        unsettled = [one for one, request in requests if request is not None]
-        if not unsettled:
+        plan = replace(on.plan, processes=rules.saved_starts)
+        decisions = [(one, next_of_saving(session.record(one), session.policy, plan)) for one in pending]
+        starts_wanted = {id(one): len(more.rounds) for one, more in decisions if isinstance(more, MoreStarts)}
+        if not starts_wanted:
             break
-        starts = max(request.starts for _, request in requests if request is not None)
+        unsettled = [one for one in pending if id(one) in starts_wanted]
+        starts = max(starts_wanted.values())
         session.passes(unsettled, starts, lambda one, _: session.saving_share(one, len(one.start_results)))
     on.saved += 1
     return run_of(session.target, [session.record(one) for one in pending], on.saved)
@@ -309,17 +317,17 @@ def compare_session(on: Bench, runs: Sequence[Run], slower: Mapping[str, float],
     pending = [Pending(case=case) for case in on.cases]
     session.passes(pending, rules.first_starts, session.first_plan)
     for one in pending:
-        one.reached = session.compare(one)
+        one.decision = session.decide(one)
     confirm(session, pending)
-    return [outcome_of(one, slower.get(one.case.id, 0.0)) for one in pending]
+    return [outcome_of(one, session.compare(one), slower.get(one.case.id, 0.0)) for one in pending]
 
 
 def confirm(session: Session, pending: Sequence[Pending]) -> None:
     """Measure suspects again until nothing more would change their verdicts."""
     waited = False
     while True:
-        asked = [(one, one.reached.further) for one in pending if one.reached is not None and one.reached.further]
-        wanted = [(one, further) for one, further in asked if session.rules.more or not one.again]
+        asked = [(one, one.decision) for one in pending if isinstance(one.decision, MoreStarts)]
+        wanted = [(one, more) for one, more in asked if session.rules.more or not one.again]
         if not wanted:
             return
         if not waited:
@@ -328,25 +336,24 @@ def confirm(session: Session, pending: Sequence[Pending]) -> None:
         _look_again(session, wanted)
 
 
-def _look_again(session: Session, wanted: Sequence[tuple[Pending, Further]]) -> None:
-    rounds = {id(one): further.rounds for one, further in wanted}
+def _look_again(session: Session, wanted: Sequence[tuple[Pending, MoreStarts]]) -> None:
+    rounds = {id(one): more.rounds[0] for one, more in wanted}
     for one, _ in wanted:
-        one.reached = None
+        one.decision = None
         one.loads_again = one.loads_again or len(one.loads_ns)
-    starts = max(further.starts for _, further in wanted)
+    starts = max(len(more.rounds) for _, more in wanted)
     session.passes([one for one, _ in wanted], starts, lambda one, _: session.further_share(one, 0, rounds[id(one)]))
     for one, _ in wanted:
-        one.reached = session.compare(one)
+        one.decision = session.decide(one)
 
 
-def outcome_of(one: Pending, slower: float) -> Outcome:
+def outcome_of(one: Pending, comparison: Comparison, slower: float) -> Outcome:
     """Summarise the result of a case."""
-    assert one.reached is not None
     taken = (*one.start_results, *one.again)
     return Outcome(
         case_id=one.case.id,
         slower=slower,
-        comparison=one.reached.comparison,
+        comparison=comparison,
         iterations=iterations_of(one),
         starts=sum(bool(start_result.rounds) for start_result in taken),
         confirmed=bool(one.again),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -63,7 +63,14 @@ class Saved:
     """Metrics for which no comparison could detect a change of `policy.blind` -> the smallest detectable change."""
 
 
-def next_of_comparison(record: Record | None, baseline: Baseline, policy: Policy, plan: Plan) -> Judged | MoreStarts:
+def next_of_comparison(
+    record: Record | None,
+    baseline: Baseline,
+    policy: Policy,
+    plan: Plan,
+    *,
+    measured_once: Collection[str] = (),
+) -> Judged | MoreStarts:
     """Decide what a case needs next if it is compared with saved runs.
 
     The first look spreads its rounds over `plan.processes` starts; unchanged code passes in the first of them. A
@@ -74,11 +81,12 @@ def next_of_comparison(record: Record | None, baseline: Baseline, policy: Policy
         baseline: The baseline of the case.
         policy: The policy of the comparison.
         plan: Rounds and process starts of the first look.
+        measured_once: Metrics that no later start measures again.
     """
     if record is None:
         return MoreStarts(role="first", rounds=_first_look(plan.rounds, plan.processes, 0))
     done = starts_of(record)
-    reached = compare_so_far(record, baseline, policy)
+    reached = compare_so_far(record, baseline, policy, measured_once=measured_once)
     left = _first_look(_total_rounds(record, plan), plan.processes, done) if done else ()
     settled = reached.settled and (_has_passed(record) or done >= FIRST_TO_SETTLE)
     if left and record.outcome == "passed" and not settled and not _looked_again(record):

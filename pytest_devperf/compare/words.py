@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from pytest_devperf.metric import IR
 from pytest_devperf.record.record import Change, Measurement
@@ -26,17 +27,19 @@ VERDICTS = {"within_noise": "within noise"}
 """Verdicts whose displayed word differs from their name."""
 
 
-BLIND_PERCENT = 5.0
+COARSE_PERCENT = 5.0
 """A change that users expect a comparison to detect; a quiet verdict that could not have detected it is marked."""
 
+COARSE = "(coarse)"
+"""Mark of such a verdict. A comparison that is blind, beyond `--devperf-blind`, has no quiet verdict at all."""
 
-BLIND = "(blind)"
-"""Mark of such a verdict."""
+LESS_BLIND = "end other programs, or measure in turns (--devperf-against, devperf.paired)"
+"""What helps if even the largest number of process starts leaves a saved run blind."""
 
 
-def blind(change: Change) -> bool:
+def coarse(change: Change) -> bool:
     """Return whether a quiet verdict could not have detected a change that users expect it to detect."""
-    return change.verdict == "within_noise" and (change.detectable_pct or 0.0) > BLIND_PERCENT
+    return change.verdict == "within_noise" and (change.detectable_pct or 0.0) > COARSE_PERCENT
 
 
 def sentence(change: Change) -> str:
@@ -60,8 +63,8 @@ def sentence(change: Change) -> str:
         parts.append(STOPPED[change.stopped_by])
     elif change.verdict == "regressed" and change.confirmed:
         parts.append("confirmed")
-    elif blind(change):
-        parts.append(f"blind to changes below {change.detectable_pct:.0f} %")
+    elif coarse(change):
+        parts.append(could_not_find((change.detectable_pct or 0.0) / 100))
     return "; ".join(parts)
 
 
@@ -104,6 +107,16 @@ def could_not_find(fraction: float) -> str:
     if not math.isfinite(fraction):
         return "no change could have been found, because nothing is known of what process starts differ by"
     return f"a change below {100 * fraction:.0f} % could not have been found"
+
+
+def blind_words(least: Mapping[str, float]) -> str:
+    """Format what no comparison with a saved run could find, by metric, and what helps.
+
+    >>> blind_words({"latency": 0.4}).partition(": end")[0]
+    'latency: a change below 40 % could not have been found'
+    """
+    found = "; ".join(f"{name}: {could_not_find(fraction)}" for name, fraction in least.items())
+    return f"{found}: {LESS_BLIND}"
 
 
 def too_slow(slow: Measurement, *, now: bool = True) -> str:

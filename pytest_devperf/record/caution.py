@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from pytest_devperf.english import counted
 from pytest_devperf.measure.stability import ADVICE
-from pytest_devperf.record.record import Quality
+from pytest_devperf.record.record import Quality, Record
 from pytest_devperf.sensor.added import FAILED_SENSOR
 from pytest_devperf.sensor.context import RunContext
 from pytest_devperf.sensor.summary import RoundFacts, waited_percent
@@ -158,6 +160,7 @@ CAUTIONS: Mapping[str, Caution] = {
         Caution(slug="uncounted-children", words="memory of child processes was not counted, or not to their end"),
         Caution(slug="not-counted", words="instructions were not counted"),
         Caution(slug="children-not-counted", words="processes that the test started were not counted"),
+        Caution(slug="blind", words="no comparison with this run can detect a change that matters"),
         Caution(slug="noisy", words="round medians vary more than the stability target"),
         Caution(slug="untrustworthy", words="round medians vary more than twice the stability target"),
     )
@@ -197,6 +200,12 @@ class RunFacts:
     """Whether the test started processes while its instructions were counted."""
     uncounted_children: bool = False
     """Whether the memory of a child process is unknown, or was not read just before its exit."""
+
+
+def with_caution(record: Record, slug: str, words: str) -> Record:
+    """Add a caution to a record."""
+    notes = {**record.caution_notes, slug: words}
+    return msgspec.structs.replace(record, cautions=tuple(notes), caution_notes=notes)
 
 
 def own_cautions(context: RunContext, facts: RunFacts, *, busy_cpu_percent: float = BUSY_CPU_PERCENT) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_devperf.compare.noise import FEWEST, NEIGHBOURS, Noise, recommended
-from pytest_devperf.compare.words import BLIND_PERCENT
+from pytest_devperf.compare.words import COARSE_PERCENT
 from pytest_devperf.english import counted
 from pytest_devperf.report.table import Column, Row, lay_out, wrapped
 from pytest_devperf.report.units import format_percent, format_value
@@ -39,7 +39,7 @@ def render(noises: Mapping[str, Sequence[Noise]], *, width: int = 80) -> str:
         return "no case was measured twice, so there is no noise to report"
     rows = [row for case_id, several in noises.items() for row in _rows(case_id, several)]
     lines = lay_out(COLUMNS, rows, width)
-    remarks = [_alarms(every), *_blind(every)]
+    remarks = [_alarms(every), *_coarse(every)]
     lines += ["", *(part for line in remarks for part in wrapped(line, width, indent="    "))]
     return "\n".join((*lines, "", "for the ini file:", printable(ini_line(noises))))
 
@@ -87,12 +87,12 @@ def _alarms(every: Sequence[Noise]) -> str:
     )
 
 
-def _blind(every: Sequence[Noise]) -> list[str]:
+def _coarse(every: Sequence[Noise]) -> list[str]:
     """Name the metrics whose changes a comparison on this machine would miss."""
-    blind = sum(1 for each in every if (each.detectable_pct or 0.0) > BLIND_PERCENT)
-    if not blind:
+    coarse = sum(1 for each in every if (each.detectable_pct or 0.0) > COARSE_PERCENT)
+    if not coarse:
         return []
     return [
-        f"blind: {blind} of {counted(len(every), 'metric')} would hide a change of {BLIND_PERCENT:g} %: "
+        f"coarse: {coarse} of {counted(len(every), 'metric')} would hide a change of {COARSE_PERCENT:g} %: "
         "smaller changes show on a quieter device, with more process starts or more saved runs (--devperf-append)"
     ]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pytest_devperf.compare.words import BLIND_PERCENT, blind, too_slow
+from pytest_devperf.compare.words import COARSE_PERCENT, coarse, too_slow
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.detail import caution_words, detail_lines
@@ -204,11 +204,11 @@ def reliability_lines(report: Report, *, fewest_false_alarms: float = 0.0) -> li
     """
     lines: list[str] = []
     changes = (change for _, record in report.cases if record.comparison for change in record.comparison.changes)
-    unseen = sum(map(blind, changes))
+    unseen = sum(map(coarse, changes))
     if unseen:
         lines.append(
-            f"blind: {counted(unseen, 'verdict')} 'within noise' could not have seen a change of {BLIND_PERCENT:g} %: "
-            "smaller changes show on a quieter device, or with more saved runs (--devperf-append)"
+            f"coarse: {counted(unseen, 'verdict')} 'within noise' could not have seen a change of {COARSE_PERCENT:g} "
+            "%: smaller changes show on a quieter device, or with more saved runs (--devperf-append)"
         )
     alarms = report.expected_false_alarms
     if alarms is not None and report.compared and alarms >= fewest_false_alarms:

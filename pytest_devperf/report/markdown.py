@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from pytest_devperf.compare.words import BLIND
+from pytest_devperf.compare.words import COARSE
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.as_text import reliability_lines, shared_lines
@@ -199,7 +199,7 @@ def _named(entry: Entry, names: Sequence[str]) -> str:
 
 def _verdict(kind: str, cell: str) -> str:
     """Write a verdict's cell in bold; a sign belongs to the verdict of the case alone."""
-    plain = cell.removesuffix(f" {BLIND}")
+    plain = cell.removesuffix(f" {COARSE}")
     return f"{_sign(kind)}**{cell}**" if plain == word(kind) and OUTCOMES[kind].sign else cell
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_devperf.compare.words import BLIND
+from pytest_devperf.compare.words import COARSE
 from pytest_devperf.report.outcome import OUTCOMES, Tone
 
 __all__ = ["Paint", "Tone", "no_paint", "painted_kind", "painted_word"]
@@ -25,7 +25,7 @@ def no_paint(text: str, tone: Tone) -> str:  # noqa: ARG001 - part of the protoc
 
 def painted_word(text: str, paint: Paint) -> str:
     """Colour the word of a verdict or a grade; return other text unchanged."""
-    tone = "warn" if text.endswith(BLIND[1:]) else _BY_WORD.get(text)
+    tone = "warn" if text.endswith(COARSE[1:]) else _BY_WORD.get(text)
     return text if tone is None else paint(text, tone)
 
 

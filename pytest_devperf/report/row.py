@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_devperf.compare.words import BLIND, blind
+from pytest_devperf.compare.words import COARSE, coarse
 from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.record import Change, Measurement, Record
 from pytest_devperf.report.outcome import word
@@ -74,13 +74,13 @@ def measured_rows(record: Record, *, all_metrics: bool = False) -> list[Row]:
 
 
 def verdict_cell(change: Change) -> str:
-    """Format a metric's verdict, with `(blind)` if the comparison could not have detected a relevant change.
+    """Format a metric's verdict, with `(coarse)` if the comparison could not have detected a relevant change.
 
     >>> verdict_cell(Change(metric="latency", verdict="within_noise", detectable_pct=8.2))
-    'within noise (blind)'
+    'within noise (coarse)'
     """
     text = word(change.verdict)
-    return f"{text} {BLIND}" if blind(change) else text
+    return f"{text} {COARSE}" if coarse(change) else text
 
 
 def _folded_rows(record: Record, changes: Sequence[Change]) -> list[Row]:
@@ -103,10 +103,10 @@ def _folded_rows(record: Record, changes: Sequence[Change]) -> list[Row]:
 
 
 def _verdict_of_group(group: Sequence[Change]) -> str:
-    unseen = sum(map(blind, group))
+    unseen = sum(map(coarse, group))
     if unseen in {0, len(group)}:
         return verdict_cell(group[0])
-    return f"{word(group[0].verdict)} ({unseen} {BLIND.strip('()')})"
+    return f"{word(group[0].verdict)} ({unseen} {COARSE.strip('()')})"
 
 
 def noise_percent(change: Change) -> float | None:

@@ -230,14 +230,14 @@ def test_metrics_that_did_not_change_are_one_row_with_the_numbers_of_the_main_on
     (row,) = compared_rows(compared_metrics(*QUIET), folded=True)
 
     assert row == (
-        "t.py::test_a", "latency +2 more", "1.000 ms", "1.000 ms", "+0.0 %", "2.0 %", "2.0 %", "within noise (1 blind)"
+        "t.py::test_a", "latency +2 more", "1.000 ms", "1.000 ms", "+0.0 %", "2.0 %", "2.0 %", "within noise (1 coarse)"
     )  # fmt: skip
 
 
 def test_beside_a_change_they_are_counted():
     found = rows(compared_metrics(*QUIET, change("regressed", 1.0, 2.0, metric="leaked_memory")), folded=True)
 
-    assert found == [("leaked_memory", "REGRESSED"), ("3 others", "within noise (1 blind)")]
+    assert found == [("leaked_memory", "REGRESSED"), ("3 others", "within noise (1 coarse)")]
 
 
 def test_without_folding_every_metric_has_its_row():

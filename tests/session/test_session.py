@@ -98,6 +98,26 @@ def test_a_saved_run_has_more_starts_only_if_they_differ(tmp_path: Path) -> None
     assert len(set(processes)) == len(processes) // 2 == 24
 
 
+def test_a_case_whose_comparisons_would_be_blind_is_named_when_it_is_saved(tmp_path: Path) -> None:
+    apart = {f"slow@{at}": round(5 * MS * (1 + at % 7 / 3)) for at in range(60)}
+    done = measure(tmp_path, save="base", takes_ns={**scattered(), **apart})
+    fast, slow = (done.states[name].record for name in ("a::fast", "a::slow"))
+    assert fast is not None
+    assert slow is not None
+    assert "blind" not in fast.cautions
+    assert slow.caution_notes["blind"].startswith("latency: a change below ")
+    assert "could not have been found: end other programs, or measure in turns" in slow.caution_notes["blind"]
+
+
+def test_a_suspect_that_the_machine_explains_ends_its_first_look(tmp_path: Path) -> None:
+    plan = {"processes": 6, "rounds": 12}
+    measure(tmp_path, save="base", takes_ns=SPEED, plan=plan)
+    slower = {"fast": MS, "slow": round(5.5 * MS), "anchor": 55_000}
+    done = measure(tmp_path, compare="base", takes_ns=slower, plan=plan)
+    assert done.verdict("a::slow") == "suspect"
+    assert starts_of(done, "slow") == 2
+
+
 def test_a_saved_run_has_as_many_starts_as_were_named(tmp_path: Path) -> None:
     done = measure(tmp_path, save="base", takes_ns=scattered(), plan={"processes": 4})
     assert starts_of(done, "slow") == 4

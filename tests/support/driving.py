@@ -79,7 +79,8 @@ class VirtualTarget:
             raise TargetError("the device went away", "connect it again")
         self.started.append((name, process))
         workload.function(*workload.args, **workload.kwargs)
-        yield VirtualRunner(self.clock, self.takes_ns.get(f"{name}@{process}", self.takes_ns[name]), process)
+        base_ns = self.takes_ns.get(f"{name}@{process}", self.takes_ns[name])
+        yield VirtualRunner(self.clock, base_ns, process, self.takes_ns.get("anchor", 50_000))
 
 
 class Killed(BaseException):
@@ -89,8 +90,9 @@ class Killed(BaseException):
 class VirtualRunner:
     load_ns = None
 
-    def __init__(self, clock: VirtualClock, base_ns: int, process: int) -> None:
+    def __init__(self, clock: VirtualClock, base_ns: int, process: int, anchor_ns: int) -> None:
         self._clock = clock
+        self._anchor_ns = anchor_ns
         self._base_ns = base_ns * (1 + (0, 2, 1, 3, 1, 0, 2)[process % 7] / 1000)
         self._wobble = itertools.cycle((0, 1, 2, 3, 4))
 
@@ -100,7 +102,7 @@ class VirtualRunner:
         return samples
 
     def anchor(self) -> int:
-        return 50_000 + next(self._wobble)
+        return self._anchor_ns + next(self._wobble)
 
     def memory(self, iterations: int) -> None:
         return None

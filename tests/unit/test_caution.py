@@ -25,6 +25,7 @@ REFUSING = {
 }
 
 REPORTED = {
+    "blind",
     "sensor-failed",
     "low-battery",
     "charging",

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from pytest_devperf.case.workload import Command, Model, Workload
 from pytest_devperf.errors import CaseError
-from pytest_devperf.targets.program import pushed_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +39,8 @@ class Relocation:
         return self._command(workload) if isinstance(workload, Command) else workload
 
     def _command(self, command: Command) -> Command:
+        from pytest_devperf.targets.program import pushed_name
+
         folder = command.folder or os.getcwd()  # noqa: PTH109 - paths are texts here
         cwd = os.path.join(folder, command.cwd or "")  # noqa: PTH118
         first, *words = command.argv

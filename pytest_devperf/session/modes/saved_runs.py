@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_devperf.compare.counted import awaits_recount
-from pytest_devperf.compare.looks import SAVED_AT_A_TIME
+from pytest_devperf.compare.looks import CONFIRMING_STARTS, SAVED_AT_A_TIME
+from pytest_devperf.compare.words import blind_words
 from pytest_devperf.measure.round import StartPlan
+from pytest_devperf.record.caution import with_caution
 from pytest_devperf.report.header import Planned, plan_words
 from pytest_devperf.session.assemble import record_of
 from pytest_devperf.session.case_state import CaseState, Look
@@ -22,6 +24,7 @@ from pytest_devperf.session.modes.starts import (
     first_plan,
     later_plans,
     measured_once,
+    records_values,
     role_of,
     rounds_request,
     solo_request,
@@ -32,13 +35,10 @@ from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.session.starts.start import Role
 
 if TYPE_CHECKING:
+    from pytest_devperf.compare.decision import Judged, MoreStarts
     from pytest_devperf.compare.history import Baseline
     from pytest_devperf.compare.policy import Policy
     from pytest_devperf.record.record import Comparison, Record
-
-CONFIRMING_STARTS = 6
-"""Starts that share the rounds of a confirmation: with three, a real +5 % is missed in nearly half of the cases if
-process starts differ by 3 %, with six in a third."""
 
 CONFIRM_REST_S = 10.0
 """Wait before a suspect is measured again on a host: by then, boosts and bursts have ended."""
@@ -100,10 +100,10 @@ class SavedRuns:
         begun = (taken - planned) % SAVED_AT_A_TIME
         if begun:
             return taken + SAVED_AT_A_TIME - begun
-        from pytest_devperf.compare.saving import more_to_save
+        from pytest_devperf.compare.decision import MoreStarts, next_of_saving
 
-        further = more_to_save(self._record(state, processes=taken), state.policy)
-        return taken if further is None else taken + SAVED_AT_A_TIME
+        decision = next_of_saving(self._record(state, processes=taken), state.policy, state.case.plan)
+        return taken + len(decision.rounds) if isinstance(decision, MoreStarts) else taken
 
     def _may_have_more(self, state: CaseState) -> bool:
         """Return whether a case may have more starts than planned: the user has not set their number."""
@@ -118,7 +118,7 @@ class SavedRuns:
     def _next_of_first_look(self, state: CaseState) -> StartRequest | None:
         starts = self.starts(state)
         place = counted(state.starts, solo=False)
-        if place < starts:
+        if place < starts and not self._is_explained(state, place):
             part = Part(process=place, place=place, starts=starts_of(state))
             ending = self._ending(state)
             request = rounds_request(state, part, ending, known=state.starts, phase=ROUNDS, of=starts, what="start")
@@ -126,6 +126,24 @@ class SavedRuns:
                 return request
         solos, solo = solo_starts_of(state, starts_of(state)), counted(state.starts, solo=True)
         return solo_request(SOLOS, solo, solos, starts + solo) if solo < solos else count_request(state, COUNTS)
+
+    def _is_explained(self, state: CaseState, taken: int) -> bool:
+        """Return whether the machine explains a suspect already, so that its first look ends."""
+        from pytest_devperf.compare.decision import FIRST_TO_SETTLE, MoreStarts
+
+        if taken < FIRST_TO_SETTLE or not self._ending(state).bound or records_values(state):
+            return False
+        decision = self._decide(state)
+        return decision is not None and not (isinstance(decision, MoreStarts) and decision.role == "first")
+
+    def _decide(self, state: CaseState) -> Judged | MoreStarts | None:
+        """Decide what a case that is compared needs next; None if it is not compared."""
+        if state.baseline is None or not self._settings.compare:
+            return None
+        from pytest_devperf.compare.decision import next_of_comparison
+
+        record, once = self.record(state), measured_once(state)
+        return next_of_comparison(record, state.baseline, state.policy, state.case.plan, measured_once=once)
 
     def _next_again(self, state: CaseState, look: Look) -> StartRequest | None:
         taken = [start for start in state.again if start.process >= look.first_process]
@@ -152,9 +170,15 @@ class SavedRuns:
         return count_request(state, AGAIN_COUNTS, again=True) if look.recount else None
 
     def record(self, state: CaseState) -> Record:
-        """Combine a case's process starts."""
+        """Combine a case's process starts, with a caution if no comparison with a saved run could detect a change."""
         taken = counted(state.starts, solo=False)
-        return self._record(state, processes=max(starts_of(state), taken))
+        record = self._record(state, processes=max(starts_of(state), taken))
+        if self._settings.save is None or record.outcome != "passed":
+            return record
+        from pytest_devperf.compare.saving import blind_when_saved
+
+        blind = blind_when_saved(record, state.policy)
+        return with_caution(record, "blind", blind_words(blind)) if blind else record
 
     def _record(self, state: CaseState, *, processes: int) -> Record:
         return record_of(
@@ -193,13 +217,12 @@ class SavedRuns:
     def _look_further(self, state: CaseState, comparison: Comparison) -> Look | None:
         if comparison.verdict != "suspect" or not self._may_have_more(state):
             return None
-        from pytest_devperf.compare.compare import compare_so_far
+        from pytest_devperf.compare.decision import MoreStarts
 
-        record, once = self.record(state), measured_once(state)
-        further = compare_so_far(record, state.baseline, state.policy, measured_once=once).further
-        if further is None:
+        decision = self._decide(state)
+        if not isinstance(decision, MoreStarts):
             return None
-        return Look(first_process=_next_process(state), starts=further.starts, rounds=further.starts * further.rounds)
+        return Look(first_process=_next_process(state), starts=len(decision.rounds), rounds=sum(decision.rounds))
 
     def describe_plan(self, states: Sequence[CaseState]) -> str:
         """Describe how much of the cases is measured."""

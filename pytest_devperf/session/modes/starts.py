@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_devperf.case.plan import MIN_NARROW_ROUNDS, rounds_of_start
+from pytest_devperf.case.plan import MIN_NARROW_ROUNDS, rounds_of_first_look, rounds_of_start
 from pytest_devperf.compare.bound import early_bound_ns, pace_of
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.measure.undisturbed import earlier_of
@@ -68,7 +68,7 @@ def first_plan(state: CaseState, metric: str, ending: Ending) -> StartPlan:
         iterations = plan.iterations
     return StartPlan(
         process=0,
-        rounds=rounds_of_start(plan.rounds, plan.processes, 0),
+        rounds=_spread(ending)(plan.rounds, plan.processes, 0),
         total_rounds=plan.rounds,
         processes=plan.processes,
         iterations=iterations,
@@ -77,6 +77,11 @@ def first_plan(state: CaseState, metric: str, ending: Ending) -> StartPlan:
         bound_ns=_bound(state, metric, plan.rounds) if ending.bound else None,
         converge=ending.converge,
     )
+
+
+def _spread(ending: Ending) -> Callable[[int, int, int], int]:
+    """Return how a first look spreads its rounds: so that it can end in its first start, if a bound may end it."""
+    return rounds_of_first_look if ending.bound else rounds_of_start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +124,10 @@ def _later_plan(
     look = state.look
     total = first.total_rounds if look is None or look.rounds is None else look.rounds
     stopped = any(start_result.stop in ENDED_EARLY for start_result in known)
+    spread = _spread(ending) if look is None else rounds_of_start
     return StartPlan(
         process=part.process,
-        rounds=0 if stopped else rounds_of_start(total, part.starts, part.place),
+        rounds=0 if stopped else spread(total, part.starts, part.place),
         total_rounds=total,
         processes=part.starts,
         iterations=first.iterations,
@@ -169,8 +175,13 @@ def has_something_to_do(state: CaseState, start_plans: Mapping[str, StartPlan]) 
     if state.app is not None:
         # Loads and sizes need all launches.
         return any(start.scalars or start.timed for start in state.starts)
+    return records_values(state) or any(start_plan.rounds > 0 for start_plan in start_plans.values())
+
+
+def records_values(state: CaseState) -> bool:
+    """Return whether every start of a case gives values that its test records itself."""
     recorded = set() if _runs_test_once(state) else _recorded(state.starts)
-    return bool(recorded - INFORMATIONAL) or any(start_plan.rounds > 0 for start_plan in start_plans.values())
+    return bool(recorded - INFORMATIONAL)
 
 
 def measured_once(state: CaseState) -> frozenset[str]:
