@@ -88,6 +88,15 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
+def format_json(value: object) -> str:
+    r"""Format plain data as JSON without any character that could control a terminal.
+
+    >>> format_json({"é\x7f": 1})
+    '{\n "\\u00e9\\u007f": 1\n}'
+    """
+    return json.dumps(value, indent=1, ensure_ascii=True).replace("\x7f", "\\u007f")
+
+
 def excerpt(text: str, most: int = SHOWN_CHARACTERS) -> str:
     """Cut a long text in the middle to at most the given number of characters.
 

@@ -64,6 +64,11 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add `--format`."""
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="(default: text)")
+
+
 def add_verbose(parser: argparse.ArgumentParser) -> None:
     """Add `-v`."""
     parser.add_argument("-v", "--verbose", action="count", default=0, help="show more")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_devperf.cli.output import EXIT_FAILED, EXIT_USAGE, echo, echo_error
 
 if TYPE_CHECKING:
+    import argparse
+
     from pytest_devperf.cli.arguments import Parser
 
 VERBS = {
@@ -24,10 +26,12 @@ VERBS = {
     "fsck": "examine the files of a store: damaged runs, leftovers of saves that were killed",
     "devices": "list attached and known devices: their state, what was left on them, their last run",
     "doctor": "examine whether a device is fit to measure on, and what would help",
+    "prune": "list or delete old runs, by age, number and label",
     "cooldown": "wait until a device has cooled down",
     "setup-android": "prepare the runner and runtime library for a phone, once",
     "unpin": "undo changes that were left on a phone",
     "sim": "run a simulated phone for adb until Ctrl-C",
+    "completion": "print a script that completes verbs and options in a shell",
 }
 """Description of every verb, in the order of `devperf --help`."""
 
@@ -90,6 +94,20 @@ def parser_of(verb: str) -> Parser:
     )
     module.add_arguments(parser)
     return parser
+
+
+def parser_of_all() -> argparse.ArgumentParser:
+    """Make one parser with every verb, for tools that read parsers."""
+    import argparse
+
+    from pytest_devperf.cli.arguments import Parser
+
+    whole = argparse.ArgumentParser(prog="devperf", description="Work with saved performance runs, without pytest.")
+    verbs = whole.add_subparsers(parser_class=Parser)
+    for verb, what in VERBS.items():
+        module = module_of(verb)
+        module.add_arguments(verbs.add_parser(verb, help=what, description=module.__doc__, allow_abbrev=False))
+    return whole
 
 
 def _help() -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from pytest_devperf.cli.arguments import add_store, add_verbose
+from pytest_devperf.cli.arguments import add_format, add_store, add_verbose
 from pytest_devperf.cli.find import find_runs, store_at
 from pytest_devperf.cli.judging import add_policy, find_baselines, policy_of, with_comparisons
-from pytest_devperf.cli.output import EXIT_FAILED, columns, echo
+from pytest_devperf.cli.output import EXIT_FAILED, columns, echo, echo_runs
 from pytest_devperf.compare.tally import tally
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail-on-incomparable", action="store_true", help="exit 1 if a case is incomparable")
     parser.add_argument("--no-fail-on-missing", action="store_true", help="with --fail: do not fail for missing cases")
     add_policy(parser)
+    add_format(parser)
     add_store(parser)
     add_verbose(parser)
 
@@ -51,7 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
         compared_with=" ".join(arguments.base),
         expected_false_alarms=tally(comparisons, policy).expected_false_alarms,
     )
-    echo(render(report, width=columns(), verbosity=arguments.verbose))
+    if arguments.format == "json":
+        echo_runs(compared)
+    else:
+        echo(render(report, width=columns(), verbosity=arguments.verbose))
     return _code(report, arguments)
 
 

@@ -50,6 +50,9 @@ class Listed:
     last_label: str | None = None
 
 
+EXAMPLES = ("devperf devices", "devperf devices --format json")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the store and the format."""
     add_store(parser)

@@ -14,6 +14,7 @@ from pathlib import Path
 from pytest_devperf.cli.arguments import add_store
 from pytest_devperf.cli.find import find_runs, store_at
 from pytest_devperf.exchange.exports import EXPORTS
+from pytest_devperf.report.plain import encodable
 from pytest_devperf.store.writing import write_file
 
 STDOUT = "-"
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     runs = [each for word in arguments.run for each in find_runs(word, store)]
     text = EXPORTS[arguments.format](runs, arguments.better)
     if arguments.output == STDOUT:
-        sys.stdout.write(text)
+        sys.stdout.write(encodable(text, sys.stdout.encoding))
     else:
         write_file(Path(arguments.output), text.encode())
     return 0

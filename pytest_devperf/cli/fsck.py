@@ -6,18 +6,22 @@ Nothing is changed: each finding shows the next step. The exit code is 1 if a ru
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
-from pytest_devperf.cli.arguments import add_store
+from pytest_devperf.cli.arguments import add_format, add_store
 from pytest_devperf.cli.find import store_at
-from pytest_devperf.cli.output import EXIT_FAILED, echo
+from pytest_devperf.cli.output import EXIT_FAILED, echo, echo_json
 from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
 from pytest_devperf.store.check import Examined, examine
 from pytest_devperf.store.files import FileStore
 
+EXAMPLES = ("devperf fsck", "devperf fsck --store ~/runs")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the store."""
+    """Add the format and the store."""
+    add_format(parser)
     add_store(parser)
 
 
@@ -27,6 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not isinstance(store, FileStore):
         raise UsageError(f"{store} is a plugin's store", "devperf fsck examines folders and URLs")
     found = examine(store)
+    if arguments.format == "json":
+        echo_json(asdict(found))
+        return EXIT_FAILED if found.damaged else 0
     for fault in found.faults:
         echo(f"{fault.kind}: {fault.where} {fault.problem}")
     echo(_summary(store, found))

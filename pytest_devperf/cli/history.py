@@ -1,16 +1,20 @@
 """Show the values of one case over all saved runs of a label, and which commits changed them.
 
-CASE is the id of a case, or a part of it that no other case has.
+CASE is the id of a case, or a part of it that no other case has. Runs are in the order of their commits if the
+repository of the current folder contains all of them, else in the order of time.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from pytest_devperf.cli.arguments import add_store
+from msgspec import to_builtins
+
+from pytest_devperf.cli.arguments import add_format, add_store
 from pytest_devperf.cli.find import case_id, device_label_summaries, store_at
-from pytest_devperf.cli.output import columns, echo, echo_error
+from pytest_devperf.cli.output import columns, echo, echo_error, echo_json
 from pytest_devperf.compare.shift import Shift
 from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
@@ -19,6 +23,7 @@ from pytest_devperf.report.past import Point, alike, change_sentences, change_wo
 from pytest_devperf.report.row import own_noise_percent
 from pytest_devperf.report.table import Column, lay_out
 from pytest_devperf.report.units import format_percent, format_value
+from pytest_devperf.store.commit import read_order
 from pytest_devperf.store.store import LabelSummary, Store
 
 _COLUMNS = (
@@ -41,20 +46,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
     )
     parser.add_argument("--metric", metavar="NAME", help="the metric (default: the main one of the case)")
+    add_format(parser)
     add_store(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a table for every device, oldest run first, followed by the changes."""
+    """Print a table for every device, followed by the changes."""
     store = store_at(arguments.store)
-    sentences = []
+    sentences, plain = [], []
     for label_summary in device_label_summaries(store, _label(arguments.label, store), arguments.device):
         points = _points(label_summary, store, arguments)
         if points:
+            plain.append(_plain(label_summary, points))
             sentences.append("\n".join((device_line(label_summary.device), "", *_lines(points))))
     if not sentences:
         raise UsageError(f"no run of the label contains {arguments.metric or 'a value'} of {arguments.case}")
-    echo("\n\n".join(sentences))
+    if arguments.format == "json":
+        echo_json(plain)
+    else:
+        echo("\n\n".join(sentences))
     return 0
 
 
@@ -71,7 +81,8 @@ def _label(given: str | None, store: Store) -> str:
 def _points(label_summary: LabelSummary, store: Store, arguments: argparse.Namespace) -> Sequence[Point]:
     """Collect a case over all generations, oldest first."""
     runs = store.runs(label_summary.device.fingerprint, label_summary.label)
-    return points_by_case(runs, arguments.metric).get(case_id(arguments.case, runs), ())
+    order = read_order(Path.cwd(), [each.commit.id for each in runs if each.commit is not None and each.commit.id])
+    return points_by_case(runs, arguments.metric, order).get(case_id(arguments.case, runs), ())
 
 
 def _lines(points: Sequence[Point]) -> list[str]:
@@ -91,6 +102,29 @@ def _lines(points: Sequence[Point]) -> list[str]:
     head = f"{newest.record.id}: {newest.metric.name}, {counted(len(points), 'run')} of {newest.run.label}"
     sentences = list(change_sentences(points, found))
     return [head, *lay_out(_COLUMNS, rows, columns()), "", *(sentences or ["no lasting change of level"])]
+
+
+def _plain(label_summary: LabelSummary, points: Sequence[Point]) -> dict[str, object]:
+    newest, found = points[-1], _found(points)
+    return {
+        "device": label_summary.device.fingerprint,
+        "label": label_summary.label,
+        "case": newest.record.id,
+        "metric": newest.metric.name,
+        "unit": newest.metric.unit,
+        "points": [
+            {
+                "run": point.run.id,
+                "taken_at": point.run.taken_at,
+                "commit": to_builtins(point.run.commit),
+                "value": point.metric.robust,
+                "iqr": point.metric.iqr,
+                "same_workload": alike(point, newest),
+                "change_pct": found[at].percent if at in found else None,
+            }
+            for at, point in enumerate(points)
+        ],
+    }
 
 
 def _found(points: Sequence[Point]) -> Mapping[int, Shift]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from itertools import groupby
 
-from pytest_devperf.cli.arguments import add_store, add_verbose
+from msgspec import to_builtins
+
+from pytest_devperf.cli.arguments import add_format, add_store, add_verbose
 from pytest_devperf.cli.find import store_at
-from pytest_devperf.cli.output import columns, echo
+from pytest_devperf.cli.output import columns, echo, echo_json
 from pytest_devperf.report.header import commit_line, device_line
 from pytest_devperf.report.table import Column, Row, lay_out
 from pytest_devperf.store.store import LabelSummary, Store
@@ -29,6 +31,7 @@ EXAMPLES = ("devperf list", "devperf list -v --store ~/runs")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the store and the verbosity."""
+    add_format(parser)
     add_store(parser)
     add_verbose(parser)
 
@@ -37,6 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a table for every device."""
     store = store_at(arguments.store)
     label_summaries = store.label_summaries()
+    if arguments.format == "json":
+        echo_json([_plain(each, store, verbose=arguments.verbose) for each in label_summaries])
+        return 0
     if not label_summaries:
         echo(f"{store} is empty: save a run with pytest --devperf-save LABEL")
         return 0
@@ -49,6 +55,28 @@ def run(arguments: argparse.Namespace) -> int:
             rows = [(label_summary.label, str(label_summary.runs), label_summary.newest) for label_summary in group]
             echo("\n".join(lay_out(_LABELS, rows, columns())) + "\n")
     return 0
+
+
+def _plain(summary: LabelSummary, store: Store, *, verbose: int) -> dict[str, object]:
+    """Describe a label, with -v each of its runs."""
+    found: dict[str, object] = {
+        "device": to_builtins(summary.device),
+        "label": summary.label,
+        "runs": summary.runs,
+        "newest": summary.newest,
+    }
+    if verbose:
+        found["each"] = [
+            {
+                "run": run.id,
+                "taken_at": run.taken_at,
+                "generation": run.generation,
+                "cases": len(run.cases),
+                "commit": to_builtins(run.commit),
+            }
+            for run in store.runs(summary.device.fingerprint, summary.label)
+        ]
+    return found
 
 
 def _run_rows(label_summary: LabelSummary, store: Store) -> list[Row]:

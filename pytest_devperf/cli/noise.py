@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import asdict
 
-from pytest_devperf.cli.arguments import add_store
+from pytest_devperf.cli.arguments import add_format, add_store
 from pytest_devperf.cli.find import device_label_summaries, store_at
-from pytest_devperf.cli.output import columns, echo
+from pytest_devperf.cli.output import columns, echo, echo_json
 from pytest_devperf.compare.history import newest_generation
 from pytest_devperf.compare.noise import FEWEST, Noise, noise
 from pytest_devperf.compare.policy import Policy
@@ -36,24 +37,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
     )
     parser.add_argument("--all", action="store_true", help="runs of every generation, not only of the newest one")
+    add_format(parser)
     add_store(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a table for every device, and the line for the ini file."""
     store = store_at(arguments.store)
-    sections = []
+    sections, plain = [], []
     for label_summary in device_label_summaries(store, arguments.label, arguments.device):
         runs = store.runs(label_summary.device.fingerprint, arguments.label, newest=not arguments.all)
         chosen = list(runs if arguments.all else newest_generation(runs))[:NEWEST_RUNS]
         if len(chosen) >= FEWEST:
+            noises = _noises(chosen)
+            plain.append(
+                {
+                    "device": label_summary.device.fingerprint,
+                    "runs": [each.id for each in chosen],
+                    "cases": {case_id: [asdict(each) for each in held] for case_id, held in noises.items()},
+                }
+            )
             sections.append(
                 "\n".join(
                     (
                         device_line(label_summary.device),
                         _described(chosen),
                         "",
-                        render(_noises(chosen), width=columns()),
+                        render(noises, width=columns()),
                     )
                 )
             )
@@ -62,7 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.label} has no two runs of one generation on one device",
             "add runs of the same code with pytest --devperf-save LABEL --devperf-append, or pass --all",
         )
-    echo("\n\n".join(sections))
+    if arguments.format == "json":
+        echo_json(plain)
+    else:
+        echo("\n\n".join(sections))
     return 0
 
 

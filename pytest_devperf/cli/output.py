@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
 
 from pytest_devperf.report.plain import encodable
-from pytest_devperf.untrusted import printable
+from pytest_devperf.untrusted import format_json, printable
+
+if TYPE_CHECKING:
+    from pytest_devperf.record.record import Run
 
 EXIT_FAILED = 1
 """A case regressed, or nothing was compared."""
@@ -19,6 +23,21 @@ EXIT_USAGE = 4
 def echo(text: str) -> None:
     """Print to standard output; a closed pipe (`| head`) is not an error."""
     _write(text, sys.stdout)
+
+
+def echo_json(value: object) -> None:
+    """Print plain data as JSON."""
+    echo(format_json(value))
+
+
+def echo_runs(runs: Sequence[Run]) -> None:
+    """Print runs as a run document."""
+    import json
+
+    from pytest_devperf.record.codec import encode
+    from pytest_devperf.record.record import Document
+
+    echo_json(json.loads(encode(Document(runs=tuple(runs)))))
 
 
 def echo_error(text: str) -> None:

@@ -18,7 +18,7 @@ from pytest_devperf.record.codec import encode
 from pytest_devperf.record.record import Document, Measurement, Record, Run
 from pytest_devperf.report.markdown import render
 from pytest_devperf.report.report import Report
-from pytest_devperf.untrusted import printable
+from pytest_devperf.untrusted import format_json, printable
 
 COLUMNS = (
     "run",
@@ -76,7 +76,7 @@ def _cell(value: object) -> object:
 
 
 def _json(runs: Sequence[Run]) -> str:
-    return encode(Document(runs=tuple(runs))).decode()
+    return f"{format_json(json.loads(encode(Document(runs=tuple(runs)))))}\n"
 
 
 def _markdown(runs: Sequence[Run]) -> str:
@@ -99,7 +99,7 @@ def _benchmark_action(runs: Sequence[Run], better: str) -> str:
         entries.append(entry)
     if not entries:
         raise UsageError(f"no value for which {better} is better", "use --better for the other direction")
-    return f"{json.dumps(entries, indent=1, ensure_ascii=True)}\n"
+    return f"{format_json(entries)}\n"
 
 
 def _bencher(runs: Sequence[Run]) -> str:
@@ -113,7 +113,7 @@ def _bencher(runs: Sequence[Run]) -> str:
             values["lower_value"] = min(metric.summary.min, metric.robust) * in_ns
             values["upper_value"] = max(metric.summary.p90, metric.robust) * in_ns
         found.setdefault(printable(record.id), {})[printable(metric.name)] = values
-    return f"{json.dumps(found, indent=1, ensure_ascii=True)}\n"
+    return f"{format_json(found)}\n"
 
 
 def _metrics(runs: Sequence[Run]) -> Iterator[tuple[Run, Record, Measurement]]:

@@ -20,20 +20,36 @@ class Point:
     metric: Measurement
 
 
-def points_by_case(runs: Sequence[Run], metric: str | None = None) -> Mapping[str, Sequence[Point]]:
+def points_by_case(
+    runs: Sequence[Run], metric: str | None = None, order: Mapping[str, int] | None = None
+) -> Mapping[str, Sequence[Point]]:
     """Collect every case over the runs of one device, oldest first; only what passed and has a value.
 
     Args:
         runs: In any order.
         metric: Name of the metric; None: the main one of each record, or its first.
+        order: Place of each commit in its history, for runs in the order of commits; used only if it contains the
+            commit of every run.
     """
     found: dict[str, list[Point]] = {}
-    for run in sorted(runs, key=lambda each: each.taken_at):
+    for run in _sorted(runs, order or {}):
         for record in run.cases:
             chosen = choose_metric(record, metric) if record.outcome == "passed" else None
             if chosen is not None:
                 found.setdefault(record.id, []).append(Point(run, record, chosen))
     return found
+
+
+def _sorted(runs: Sequence[Run], order: Mapping[str, int]) -> Sequence[Run]:
+    """Sort runs by commit and time, or by time alone if the place of a commit is not known."""
+    places = [order.get(each.commit.id or "") if each.commit is not None else None for each in runs]
+    known = [place for place in places if place is not None]
+    first = known if len(known) == len(runs) else [0] * len(runs)
+    return [run for _, _, run in sorted(zip(first, [each.taken_at for each in runs], runs, strict=True), key=_place)]
+
+
+def _place(each: tuple[int, str, Run]) -> tuple[int, str]:
+    return each[:2]
 
 
 def choose_metric(record: Record, name: str | None) -> Measurement | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_devperf.record.record import Commit
@@ -18,6 +20,9 @@ _ASK = (
 )
 
 
+_COMMIT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
 def read_commit(folder: str | Path) -> Commit | None:
     """Ask git for the commit, branch and changes of a folder.
 
@@ -25,13 +30,35 @@ def read_commit(folder: str | Path) -> Commit | None:
         None outside a repository, without git, or if git does not answer. In a repository without commits, a commit
         whose id is None.
     """
+    text = _ask_git(folder, _ASK)
+    return None if text is None else parse_status(text)
+
+
+def read_order(folder: str | Path, ids: Sequence[str]) -> Mapping[str, int]:
+    """Ask git for the place of commits in their history: every commit after its parents.
+
+    Args:
+        folder: A folder of the repository.
+        ids: The commits.
+
+    Returns:
+        Id -> place; commits that the repository does not contain are left out.
+    """
+    wanted = sorted({each for each in ids if _COMMIT_ID.fullmatch(each)})
+    text = _ask_git(folder, ("rev-list", "--topo-order", "--reverse", "--ignore-missing", *wanted)) if wanted else None
+    places = {line: at for at, line in enumerate((text or "").split())}
+    return {each: places[each] for each in wanted if each in places}
+
+
+def _ask_git(folder: str | Path, words: Sequence[str]) -> str | None:
+    """Return what a git command prints in a folder; None if there is no answer."""
     git = shutil.which("git")
     if git is None:
         return None
     quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         answer = subprocess.run(
-            [git, "-C", str(folder), *_ASK],
+            [git, "-C", str(folder), *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_PATIENCE_S,
@@ -40,7 +67,7 @@ def read_commit(folder: str | Path) -> Commit | None:
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return parse_status(answer.stdout.decode(errors="replace"))
+    return answer.stdout.decode(errors="replace")
 
 
 def parse_status(text: str) -> Commit:

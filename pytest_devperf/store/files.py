@@ -188,7 +188,7 @@ class FileStore(ABC):
         ending = f"-{safe_name(fingerprint)}"
         label_folders = ((device, safe_name(label)) for device in self.folders(()) if device.endswith(ending))
         return sorted(
-            (place for label_folder in label_folders for place in self._runs_in(label_folder)),
+            (place for label_folder in label_folders for place in self.places_in(label_folder)),
             key=_age,
             reverse=True,
         )
@@ -216,11 +216,11 @@ class FileStore(ABC):
         """Find the newest file of every label of every device, and the number of files."""
         for device in self.folders(()):
             for label in self.folders((device,)):
-                files = self._runs_in((device, label))
+                files = self.places_in((device, label))
                 if files:
                     yield files[0], len(files)
 
-    def _runs_in(self, label_folder: StorePath) -> Sequence[StorePath]:
+    def places_in(self, label_folder: StorePath) -> Sequence[StorePath]:
         """List the runs of a label's folder, newest first."""
         return sorted(
             ((*label_folder, name) for name in self.files(label_folder) if age_of(name)), key=_age, reverse=True

@@ -111,7 +111,7 @@ class FolderStore(FileStore):
     def _add(self, run: Run, label_folder: StorePath, *, append: bool | None) -> Path:
         """Add a run to the existing store."""
         folder = self.path.joinpath(*label_folder)
-        with self._locked(), folders_made(folder):
+        with self.locked(), folders_made(folder):
             for each in (self.path, folder):
                 sweep(each)
             name, data = self.lay_out(run, append=append)
@@ -120,7 +120,7 @@ class FolderStore(FileStore):
         return folder / name
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Hold the lock of the store.
 
         Raises:
