@@ -143,6 +143,22 @@ def test_a_run_that_could_not_be_saved_is_saved_without_measuring_again(tmp_path
     assert [each.label for each in resumed.report.saved] == ["base"]
 
 
+def test_a_session_killed_right_after_its_save_does_not_save_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_devperf.session.log.recorder.drop", killed)
+        with pytest.raises(Killed):
+            measure(tmp_path, save="new")
+    saved = [path.name for path in (tmp_path / ".devperf").rglob("*.json")]
+    resumed = measure(tmp_path, save="new", resume=True)
+    assert [path.name for path in (tmp_path / ".devperf").rglob("*.json")] == saved
+    assert [each.label for each in resumed.report.saved] == ["new"]
+
+
 @pytest.mark.parametrize("cut", [1, 7, 8, 9, 60])
 def test_an_incomplete_last_entry_is_dropped_and_reported(tmp_path: Path, cut: int) -> None:
     whole = measure(tmp_path, save="new")

@@ -48,8 +48,11 @@ class Saving:
             yield f"NOT SAVED as {label}: no case passed"
             return
         kept = msgspec.structs.replace(run, label=label, cases=cases)
-        yield from self._left_behind(store, kept)
-        path = _as_typed(save_run(store, kept, append=self._settings.append), self._storage.folder)
+        if self._is_saved(store, kept):
+            path = str(store)
+        else:
+            yield from self._left_behind(store, kept)
+            path = _as_typed(save_run(store, kept, append=self._settings.append), self._storage.folder)
         refusals = {
             slug
             for record in cases
@@ -61,6 +64,14 @@ class Saving:
             )
         }
         yield Saved(label=label, path=path, refusals=tuple(sorted(refusals)), held_back=tuple(held_back))
+
+    def _is_saved(self, store: Store, kept: Run) -> bool:
+        """Return whether a resumed session had saved its run before it was killed."""
+        if not self._settings.resume:
+            return False
+        with suppress(DevperfError):  # a damaged run is replaced
+            return any(run.id == kept.id for run in store.runs(kept.device.fingerprint, self._label, newest=True))
+        return False
 
     def _left_behind(self, store: Store, kept: Run) -> Iterator[str]:
         """Report the cases of the old generation that are missing from the new one: they will be new next time."""
