@@ -296,7 +296,8 @@ def words(found: Explanation) -> str:
     if found.reason is not None:
         return found.reason
     return ", ".join(
-        f"{'' if cause.certain else 'likely '}{cause.name} ({100 * cause.share:.0f} %)" for cause in found.causes
+        f"{'' if cause.certain else 'likely '}{cause.name} ({100 * (cause.share or 0.0):.0f} %)"
+        for cause in found.causes
     )
 
 

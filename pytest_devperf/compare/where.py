@@ -20,14 +20,15 @@ def _lines(explanation: Explanation, change: Change) -> list[str]:
     if explanation.reason is not None:
         return [f"where: {explanation.reason}"]
     if explanation.spread:
-        files = ", ".join(f"{cause.name} ({100 * cause.share:.0f} %)" for cause in explanation.causes)
+        files = ", ".join(f"{cause.name} ({100 * (cause.share or 0.0):.0f} %)" for cause in explanation.causes)
         return [f"where: no single function, spread over {files}"]
     return [f"where: {_cause(cause, change)}" for cause in explanation.causes]
 
 
 def _cause(cause: Cause, change: Change) -> str:
     likely = "" if cause.certain else "likely "
-    return f"{likely}{cause.name} {_part(cause.share, change)}{_calls(cause)}"
+    part = "" if cause.share is None else f" {_part(cause.share, change)}"
+    return f"{likely}{cause.name}{part}{_calls(cause)}"
 
 
 def _part(share: float, change: Change) -> str:

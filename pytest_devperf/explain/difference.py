@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_devperf import stats
 from pytest_devperf.explain.attribution import attribute, parents_of
@@ -18,7 +18,7 @@ half of the time would be the ratio, and its own slowdown would be explained awa
 LEAST_EVIDENCE = 3.0
 """Rows of the largest weight that the ratio needs, so that it is never that of one row."""
 
-COST_RANGE = 0.7, 1.2
+COST_RANGE = 0.7, 1.5
 """Least and largest correction of the profiler's calibrated cost. What lies beyond is no error of the calibration: the
 profile then shows something else than the change."""
 
@@ -36,6 +36,8 @@ class RowChange:
     detail: str = ""
     other_nodes: bool = False
     """Whether other nodes are executed than before."""
+    cost_ns: float = 0.0
+    """What the profiler itself costs for the calls that are more than before, those that it causes included."""
     works_more: bool = False
     """Whether it certainly makes other calls than before, or its generator expressions have other numbers of items."""
 
@@ -78,6 +80,7 @@ def differ(old: Profile, new: Profile, delta_ns: float | None = None) -> Differe
     before, now = ({row.name: row for row in profile.rows} for profile in (old, new))
     names = list(dict.fromkeys((*now, *before)))
     deltas = _deltas(old, new, names, delta_ns)
+    costs = attribute(_costs(old, new, names), parents_of(old, new))
     rows = [
         RowChange(
             name=name,
@@ -85,15 +88,15 @@ def differ(old: Profile, new: Profile, delta_ns: float | None = None) -> Differe
             calls=None if name in blocks else _calls_of(before.get(name), now.get(name)),
             detail=_detail(before.get(name), now.get(name)),
             other_nodes=name in blocks,
+            cost_ns=costs[name],
             works_more=name in before and name in now and _made(old, name) != _made(new, name),
         )
         for name in names
     ]
+    callers = _callers(old, new)
     if new.kind == "functions":
-        rows = list(_with_renamed(rows, before, now))
-    return Difference(
-        rows=tuple(sorted(rows, key=lambda row: -row.delta_ns)), callers=_callers(old, new) if new.edges else {}
-    )
+        rows = list(_with_renamed(_with_loops(rows, callers), before, now))
+    return Difference(rows=tuple(sorted(rows, key=lambda row: -row.delta_ns)), callers=callers)
 
 
 def sums_by_file(rows: Iterable[RowChange]) -> list[RowChange]:
@@ -101,10 +104,7 @@ def sums_by_file(rows: Iterable[RowChange]) -> list[RowChange]:
     groups: dict[str, list[RowChange]] = defaultdict(list)
     for row in rows:
         groups[file_of(row.name)].append(row)
-    sums = [
-        RowChange(name=file, deltas_ns=tuple(map(sum, zip(*(row.deltas_ns for row in members), strict=True))))
-        for file, members in groups.items()
-    ]
+    sums = [RowChange(name=file, deltas_ns=_sums(members)) for file, members in groups.items()]
     return sorted(sums, key=lambda row: -row.delta_ns)
 
 
@@ -218,6 +218,37 @@ def _weighted_median(pairs: Sequence[tuple[float, float]]) -> float:
     return 1.0
 
 
+def _with_loops(rows: Sequence[RowChange], callers: Mapping[str, str]) -> list[RowChange]:
+    """Join a function that is called more often with the loop that calls it.
+
+    The profiler takes longer for a call than a short function does, and how much of that the caller bears is not exact:
+    only both together show the growth.
+    """
+    by_name = {row.name: row for row in rows}
+    loops: dict[str, str] = {}
+    for row in rows:
+        caller = by_name.get(callers.get(row.name, ""))
+        if caller is not None and row.counts_differ and caller.works_more and not caller.counts_differ:
+            known = by_name.get(loops.get(caller.name, ""))
+            if known is None or _more_calls(row) > _more_calls(known):
+                loops[caller.name] = row.name
+    called = {callee: caller for caller, callee in loops.items()}
+    joined = [_joined(row, by_name[called[row.name]]) if row.name in called else row for row in rows]
+    return [row for row in joined if row.name not in loops]
+
+
+def _joined(row: RowChange, other: RowChange) -> RowChange:
+    return replace(row, deltas_ns=_sums((row, other)), cost_ns=row.cost_ns + other.cost_ns)
+
+
+def _more_calls(row: RowChange) -> float:
+    return row.calls[1] - row.calls[0] if row.calls is not None else 0.0
+
+
+def _sums(rows: Iterable[RowChange]) -> tuple[float, ...]:
+    return tuple(map(sum, zip(*(row.deltas_ns for row in rows), strict=True)))
+
+
 def _with_renamed(rows: Sequence[RowChange], before: Mapping[str, Row], now: Mapping[str, Row]) -> Iterable[RowChange]:
     """Join what a file no longer has with what it has instead: a renamed function is no growth."""
     gone: dict[str, list[RowChange]] = defaultdict(list)
@@ -237,7 +268,7 @@ def _with_renamed(rows: Sequence[RowChange], before: Mapping[str, Row], now: Map
         was = ", ".join(_own_name(row.name) for row in gone[file])
         yield RowChange(
             name=f"{file} {names} (was {was})",
-            deltas_ns=tuple(map(sum, zip(*(row.deltas_ns for row in members), strict=True))),
+            deltas_ns=_sums(members),
         )
 
 

@@ -110,10 +110,38 @@ def test_the_profilers_own_cost_is_no_growth() -> None:
     edges = {("a.py main", "a.py step"): 1100.0}
     new = profile({"a.py main": (1, 640), "a.py step": (1100, 560), **REST}, edges, **costs)
     rows = {row.name: row.delta_ns for row in differ(old, new).rows}
-    assert rows["shop/a.py main"] == pytest.approx(0, abs=1000)
     assert rows["shop/a.py step"] == pytest.approx(
         200_000, rel=0.01
     )  # 500 µs, of which 1000 x 300 ns are the profiler's
+
+
+def test_a_function_whose_time_the_profiler_hides_is_named_by_its_count() -> None:
+    costs = {"call_cost": CallCost(600.0, 700.0)}
+    edges = {("a.py main", "a.py step"): 10.0}
+    old = profile({"a.py main": (1, 7), "a.py step": (10, 6), "a.py near": (1, 100), **REST}, edges, **costs)
+    edges = {("a.py main", "a.py step"): 4010.0}
+    functions = {"a.py main": (1, 7), "a.py step": (4010, 300), "a.py near": (1, 180), **REST}
+    new = profile(functions, edges, **costs)
+    assert explained(old, new, 150).causes == (
+        Cause(
+            name="shop/a.py step",
+            kind="function",
+            share=None,
+            certain=True,
+            calls=(10, 4010),
+            caller="shop/a.py main",
+        ),
+    )
+
+
+def test_a_small_guess_is_left_out_beside_a_certain_cause() -> None:
+    old = profile({"a.py step": (1, 20), "a.py near": (1, 100), **REST})
+    assert causes(old, profile({"a.py step": (9, 120), "a.py near": (1, 150), **REST}), 150) == [
+        ("shop/a.py step", True)
+    ]
+    assert ("shop/a.py near", False) in causes(
+        old, profile({"a.py step": (9, 120), "a.py near": (1, 250), **REST}), 250
+    )
 
 
 def test_growth_of_many_functions_of_a_file_is_shown_by_the_file() -> None:
