@@ -11,7 +11,7 @@ from pytest_devperf.case.workload import Call, Repeats
 from pytest_devperf.errors import CaseError
 from pytest_devperf.metric import LATENCY, NS_PER_S
 from pytest_devperf.plugin.fixture import Benchmark
-from pytest_devperf.session.starts.meter import Meter
+from pytest_devperf.session.starts.once import Once
 
 __tracebackhide__ = True
 # pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.
@@ -23,7 +23,7 @@ class Timing(Benchmark):
     @property
     def measures(self) -> bool:
         """Whether this session measures; if not, a call is made once."""
-        return isinstance(self._meter, Meter)
+        return not isinstance(self._meter, Once)
 
     def time(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Measure a call by the case's plan, and return what its first call returned."""
@@ -46,14 +46,14 @@ class Timing(Benchmark):
 
     def samples_s(self) -> tuple[list[float], int]:
         """Return the samples that this process start took, in seconds per call, and the calls in each of them."""
-        assert isinstance(self._meter, Meter)
+        assert not isinstance(self._meter, Once)
         found = [each.start_result for each in self._meter.bench.start.timed if each.metric.name == LATENCY]
         data = [ns / NS_PER_S for result in found for taken in result.rounds for ns in taken.samples_ns]
         return data, found[0].inner_loops if found else 1
 
     def describe(self, group: str | None, extra_info: Mapping[str, Any]) -> None:
         """Keep the group and the facts of a benchmark beside the measurement."""
-        if isinstance(self._meter, Meter):
+        if not isinstance(self._meter, Once):
             self._meter.bench.notes.describe(group, extra_info)
 
     def _refuse_generators(self, function: Callable[..., Any]) -> None:

@@ -14,8 +14,15 @@ from pytest_devperf.session.options.scope import Location
 from pytest_devperf.session.options.settings import SAVING_PROCESSES, Settings, plan_of
 from pytest_devperf.session.options.table import PLAN_ROWS, SESSION_FIELDS
 
-OWN_KEYWORDS = frozenset({"id", "suite", "tolerance", "memory", "target", "sweep"})
-"""Marker keywords that are not fields of the plan."""
+OWN_KEYWORDS = {
+    "id": "name of the case in saved runs, which survives renaming of the test (default: the node id)",
+    "suite": "`quick` or `full`: a full case is left out unless `--devperf-suite=full` (default: quick)",
+    "tolerance": 'smallest relative change that counts: `"40%"`, or by metric, `{"load": "40%"}`',
+    "memory": "`True`: measure the memory of plain calls too (default: False)",
+    "target": "the target that the case is pinned to",
+    "sweep": "group of configurations to rank against each other",
+}
+"""Marker keywords that are not fields of the plan, and what each means."""
 
 SUITES = ("quick", "full")
 """Valid suites of a marker."""
