@@ -148,7 +148,7 @@ def test_two_phones_are_listed_to_choose_from(switch_on: SwitchOn) -> None:
 def test_an_unauthorised_phone_shows_what_to_do(switch_on: SwitchOn) -> None:
     phone = switch_on(mishap="unauthorized")
 
-    with pytest.raises(UsageError, match=r"not authorised this computer|just being authorised"):
+    with pytest.raises(UsageError, match=r"not authorised this computer|is being authorised"):
         open_target(f"android:{phone.serial}", server_port=phone.server_port)
 
 
