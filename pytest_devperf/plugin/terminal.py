@@ -69,14 +69,14 @@ class Sentence(TerminalRepr):
         In a file or a pipe, a sentence stays on one line, where it can be searched for.
         """
         lines = self._brief.splitlines()
+        on_terminal = tw._file.isatty()  # noqa: SLF001 - there is no public way
         sentences = lines.index("") if "" in lines else 1
-        for sentence in lines[:sentences]:
-            on_terminal = tw._file.isatty()  # noqa: SLF001 - there is no public way
-            for line in wrapped(sentence, tw.fullwidth) if on_terminal else [sentence]:
-                tw.line(line, red=True, bold=True)
-        for line in lines[sentences:]:
-            for part in wrapped(line, tw.fullwidth, indent="    ") or [""]:
-                tw.line(part)
+        for at, line in enumerate(lines):
+            markup = {"red": True, "bold": True} if at < sentences else {}
+            for part in (
+                wrapped(line, tw.fullwidth, indent="" if markup else "    ") if on_terminal and line else [line]
+            ):
+                tw.line(part, **markup)
 
 
 class Screen:

@@ -87,7 +87,7 @@ def test_an_app_on_an_iphone_is_measured_saved_and_compared(iphone: Session) -> 
     result = iphone.run("--devperf-compare=base", target="ios")
 
     assert saving.ret == 0
-    saving.stdout.fnmatch_lines(["devperf device: ios Apple iPhone 15 Pro (iPhone16,1, arm64, *)"])
+    saving.stdout.fnmatch_lines(["devperf device: ios Apple iPhone 15 Pro (iPhone16,1, arm64, *); *"])
     assert "no temperature can be read: waited 6" in saving.stdout.str()
     context = iphone.cases()["test_app.py::test_app[sort]"]["run_context"]
     assert context["env"]["os"] == "iOS 17.4 (21E213)"
