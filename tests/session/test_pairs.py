@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,12 @@ from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.compare.in_turns import LOOKS, MANY, MANY_LOOKS
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.errors import UsageError
 from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import time_metric
 from pytest_devperf.session.case_state import CaseState, TestAddress
 from pytest_devperf.session.modes.paired_cases import PairedCases
-from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.session.options.settings import Settings, check_settings, policy_of
 from pytest_devperf.session.starts.start import CaseStart, Timed
 
 MS = 10**6
@@ -53,3 +55,20 @@ def case_of(round_ms: float, *, metrics: int = 1, **plan: int) -> CaseState:
 )
 def test_pairs_are_as_many_as_the_rule_the_user_and_the_budget_allow(state: CaseState, pairs: int) -> None:
     assert PairedCases(Settings()).starts(state) == pairs
+
+
+def tolerance_of(settings: Settings, **marker: float) -> dict[str, float]:
+    return dict(policy_of(settings, Case(id="a", tolerance=marker)).tolerance)
+
+
+def test_a_fine_session_tolerates_half_a_percent_unless_the_command_line_names_a_tolerance() -> None:
+    assert tolerance_of(Settings(fine=True)) == {"*": 0.005}
+    assert tolerance_of(Settings(fine=True, tolerance=(("*", 0.05),)), load=0.4) == {"*": 0.005, "load": 0.4}
+    assert tolerance_of(Settings(fine=True, tolerance=(("*", 0.05),), tolerance_cli=True)) == {"*": 0.05}
+
+
+@pytest.mark.parametrize("aim", [{"compare": "base"}, {"save": "base"}, {"aa": 3}])
+def test_a_fine_tolerance_is_refused_outside_of_turns(aim: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="--devperf-fine is for measuring in turns"):
+        check_settings(Settings(fine=True, **aim))
+    check_settings(Settings(fine=True, against="main"))

@@ -16,6 +16,11 @@ SAVING_PROCESSES = 6
 """Process starts of a saved run: a lucky baseline is the largest remaining error."""
 
 
+FINE = 0.005
+"""Tolerance of `--devperf-fine`: in turns, both sides run in the same state of the machine, so process starts limit
+what is detected, not days."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The settings of a session, from its command line and ini file."""
@@ -56,6 +61,7 @@ class Settings:
     only: str | None = None
     resume: bool = False
     against: str | None = None
+    fine: bool = False
     explain: ExplainMode = "auto"
     aa: int | None = None
     budget: float | None = None
@@ -99,6 +105,8 @@ def policy_of(settings: Settings, case: Case, *, together: int = 1) -> Policy:
     """
     named = dict(settings.tolerance)
     tolerance = {**case.tolerance, **named} if settings.tolerance_cli else {**named, **case.tolerance}
+    if settings.fine and not (settings.tolerance_cli and "*" in named):
+        tolerance["*"] = FINE
     return Policy(
         tolerance=tolerance,
         rule="iqr" if settings.rule == "iqr" else "proven",
@@ -122,6 +130,7 @@ def check_settings(settings: Settings) -> None:
             "--devperf-append needs --devperf-save=LABEL: it adds a run to the newest generation of that label"
         )
     _refuse_two_aims(settings)
+    _refuse_fine(settings)
     _refuse_unspreadable_budget(settings)
     _refuse_counting(settings)
     unknown = sorted(settings.accept - {slug for slug, caution in CAUTIONS.items() if caution.refuses})
@@ -134,6 +143,15 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(
             f"--devperf-processes={merged['processes']} is more than --devperf-rounds={rounds}: "
             "every process start needs at least one round"
+        )
+
+
+def _refuse_fine(settings: Settings) -> None:
+    """Refuse a fine tolerance for sessions that do not measure in turns: their false alarms are those of 2 %."""
+    if settings.fine and (settings.compare or settings.save or settings.aa):
+        raise UsageError(
+            "--devperf-fine is for measuring in turns: use it with --devperf-against=REV or devperf.paired, "
+            "or name a tolerance (--devperf-tolerance)"
         )
 
 

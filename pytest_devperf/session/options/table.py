@@ -247,6 +247,7 @@ ROWS: tuple[Row, ...] = (
         "compare in turns with the code of a git revision, or of another environment, named by its interpreter",
         metavar="REV|PYTHON",
     ),
+    Row("fine", "in turns: find smaller changes, with a tolerance of half a percent", kind="flag"),
     Row(
         "explain",
         "show where the time of a change went: auto for cases that changed, off, or all for suspects too "
