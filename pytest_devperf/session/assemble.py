@@ -89,7 +89,7 @@ def record_of(
         ),
         iterations=len(main.samples_ns[0]) if main is not None and main.samples_ns else None,
         processes=processes,
-        counting=state.counting if state.counts else None,
+        counting=state.counting if _is_counted(state) else None,
         stable=stable_of(main, plan, rest_s=rest_s(plan, state.target)) if main else None,
     )
     return _with_cautions(state, starts, record, busy_cpu_percent)
@@ -100,11 +100,18 @@ def _outcome(state: CaseState) -> TestOutcome:
     if state.problem is not None:
         return TestOutcome("failed", state.problem.what.partition("\n")[0])
     outcome = state.outcome or TestOutcome()
-    if outcome.passed and state.case.plan.count == "only" and not state.counts and state.baseline is None:
-        return TestOutcome("skipped", f"instructions were not counted: {_why_uncounted(state)}")
-    if outcome.passed and not state.measured and state.baseline is None:
+    if not outcome.passed or state.baseline is not None:
+        return outcome
+    if not state.measured:
         return TestOutcome("skipped", "the test uses the devperf fixture but measures nothing")
+    if state.case.plan.count == "only" and not _is_counted(state):
+        return TestOutcome("skipped", f"instructions were not counted: {_why_uncounted(state)}")
     return outcome
+
+
+def _is_counted(state: CaseState) -> bool:
+    """Return whether any instructions of a case were counted."""
+    return any(start.counts for start in state.counts)
 
 
 def _workload(first: CaseStart | None, unseeded: Collection[str] = ()) -> WorkloadRecord:

@@ -175,6 +175,8 @@ class CountMeter:
     def finish(self) -> None:
         """Refuse a test that caught the exception of a measurement; read the sensors for the last time."""
         self._guard.refuse_broken()
+        if self._counting is not None and self.bench.start.kind != "command":
+            self.bench.start.children = _had_children()
         if self.bench.notes.target is not None:
             self.bench.notes.finish()
 
@@ -189,6 +191,9 @@ class CountMeter:
     async def _count(self, name: str, call: Call) -> None:
         counting, case = self._counting, self.bench.case
         if counting is None:
+            return
+        if call.repeats is not None:
+            self.bench.start.uncounted = "the test itself sets how often its call is made, and counting needs more"
             return
         pace = counting.paces.get(count_metric(name).name)
         try:
@@ -207,6 +212,13 @@ class CountMeter:
                 "use devperf.measure(name, ...) for a second measurement",
             )
         counts.append(Counts(metric=metric, loops=count.pace.loops, layouts=[list(count.instructions)]))
+
+
+def _had_children() -> bool:
+    """Return whether this process, a fork, has started others: valgrind runs them, but counts nothing of them."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 0
 
 
 def _execution(runner: Runner) -> Call:
