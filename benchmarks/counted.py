@@ -90,7 +90,7 @@ def _catch(n):
         return n
 """
 
-EXTRA_IR = 25.0
+EXTRA_IR = 130.0
 """Instructions of an iteration of an empty loop, roughly: what was really added is read from the counts."""
 
 Counts = Mapping[str, Mapping[str, Any]]
