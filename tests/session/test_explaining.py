@@ -216,11 +216,12 @@ def test_an_interrupted_explanation_reports_the_verdict() -> None:
 def test_cases_of_a_saved_run_are_profiled_unless_they_were() -> None:
     interpreters = Interpreters(slower)
     explainer = make(interpreters, saves=True, in_turns=False)
-    cases = [state("1", 1), state("2", 1), state("3", 1, kind="command")]
+    untimed = CaseStart(process=0, role="rounds", kind="call")
+    cases = [state("1", 1), state("2", 1), state("3", 1, kind="command"), state("4", 1, starts=[untimed])]
     explainer.profile(cases, 1e9)
     explainer.profile(cases, 1e9)
     assert [(old, ids) for old, ids, _ in interpreters.taken] == [(False, ["1", "2"])] * 2
-    assert [len(case.record.profiles) for case in cases if case.record is not None] == [1, 1, 0]
+    assert [len(case.record.profiles) for case in cases if case.record is not None] == [1, 1, 0, 0]
     assert cases[0].comparison is not None
     assert cases[0].comparison.explanation is None
 

@@ -103,7 +103,7 @@ class Explainer:
         """
         if not self.saves or self.mode == "off":
             return
-        wanted = [state for state in states if can_be_profiled(state) and not _has_profiles(state)]
+        wanted = [state for state in states if can_be_profiled(state) and _lacks_profiles(state)]
         left = self._in_groups(wanted, self._profile_together, left_s)
         if left:
             self.display.announce(
@@ -218,8 +218,9 @@ def _keep_profiles(state: CaseState, profiles: Sequence[Profile]) -> None:
     state.record = msgspec.structs.replace(state.record, profiles=tuple(map(merge, by_metric.values())))
 
 
-def _has_profiles(state: CaseState) -> bool:
-    return state.record is None or bool(state.record.profiles)
+def _lacks_profiles(state: CaseState) -> bool:
+    """Return whether a case has times, and nothing shows yet where they go."""
+    return state.record is not None and not state.record.profiles and bool(_iterations(state, None))
 
 
 def _saved_profile(state: CaseState, metric: str) -> Profile | None:
