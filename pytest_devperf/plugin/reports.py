@@ -110,15 +110,18 @@ class Reports:
         self._fail_on_incomparable = fail_on_incomparable
         self._hint = hint
         self._tests: dict[int, RanTest] = {}
+        self._waiting: dict[int, int] = {}
+        """Cases whose tests have not run, by the identity of their items, which `_tests` keeps alive."""
         self._limited: pytest.Session | None = None
 
     def add(self, index: int, item: pytest.Item) -> None:
         """Add a test."""
         self._tests[index] = RanTest(item=item, nodeid=item.nodeid)
+        self._waiting[id(item)] = index
 
     def index_of(self, item: pytest.Item) -> int | None:
         """Return the index of the case of a test that has not run yet."""
-        return next((index for index, test in self._tests.items() if test.item is item and not test.reports), None)
+        return self._waiting.pop(id(item), None)
 
     def take_first(self, index: int, reports: list[pytest.TestReport]) -> TestOutcome:
         """Keep the reports of start 1."""

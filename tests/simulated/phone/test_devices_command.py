@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forwarding import forwarded
 
 from pytest_devperf.cli import main
+from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.simphone import AdbServer, SimPhone
 from pytest_devperf.store.folder import FolderStore
+from pytest_devperf.targets.android.adb.attached import make_client
 from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
 from pytest_devperf.targets.android.target import AndroidTarget
 
@@ -70,3 +73,24 @@ def test_what_a_session_left_on_a_phone_is_reported_and_stays(
     assert f"devperf unpin --target android:{phone.serial} undoes it once no session measures there" in out
     session.close()
     assert listed(capsys)[f"android:{phone.serial}"]["leftover"] is None
+
+
+def test_phones_behind_a_forwarded_port_are_found(
+    switch_on: Callable[..., SimPhone], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    phone = switch_on()
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "1")
+    with forwarded(phone.server_port) as port:
+        monkeypatch.setenv("ADB_SERVER_SOCKET", f"tcp:localhost:{port}")
+        found = listed(capsys)[f"android:{phone.serial}"]
+    assert (found["state"], found["leftover"]) == ("ready", None)
+    assert "no adb server answers" in listed(capsys)["phones"]["state"]
+
+
+@pytest.mark.parametrize("address", ["tcp:farm.example:5037", "tcp:port", "localabstract:adb", "tcp:0"])
+def test_a_server_that_cannot_be_reached_is_refused_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("ADB_SERVER_SOCKET", address)
+    with pytest.raises(UsageError, match=r"is not a port of this machine: forward one \(ssh -N -L 5038"):
+        make_client(None)

@@ -20,6 +20,12 @@ DEFAULT_PORT = 5037
 
 LARGEST_PORT = 0xFFFF
 
+SOCKET_VARIABLE = "ADB_SERVER_SOCKET"
+"""Address of the adb server: `tcp:PORT` or `tcp:HOST:PORT`. Source: AOSP, packages/modules/adb/docs/user/adb.1.md."""
+
+LOCAL = frozenset({"", "localhost", "127.0.0.1"})
+"""Hosts of an address that is on this machine, also if the port is forwarded to another one."""
+
 ADB_INTERFACE = ("ff", "42", "01")
 """USB class, subclass and protocol of an adb interface (AOSP: packages/modules/adb/adb.h)."""
 
@@ -79,10 +85,31 @@ def make_client(server_port: int | None) -> Any:  # noqa: ANN401 - adbutils has 
     """Create a client of the adb server; this starts and connects nothing.
 
     Raises:
-        UsageError: adbutils is not installed.
+        UsageError: adbutils is not installed, or the address of the server cannot be used.
     """
     adbutils = load_adbutils()
-    return adbutils.AdbClient(port=server_port) if server_port else adbutils.AdbClient()
+    port = server_port or forwarded_port()
+    return adbutils.AdbClient(port=port) if port else adbutils.AdbClient()
+
+
+def forwarded_port() -> int | None:
+    """Read the port of the server that adb's own variable names, as `adb` does; None if it is not set.
+
+    Raises:
+        UsageError: It names something else than a port of this machine.
+    """
+    address = os.environ.get(SOCKET_VARIABLE)
+    if not address:
+        return None
+    protocol, _, place = address.partition(":")
+    host, _, text = place.rpartition(":")
+    port = _number(text)
+    if protocol == "tcp" and host in LOCAL and port is not None and 0 < port <= LARGEST_PORT:
+        return port
+    raise UsageError(
+        f"{SOCKET_VARIABLE}={address} is not a port of this machine",
+        f"forward one (ssh -N -L 5038:localhost:5037 HOST) and set {SOCKET_VARIABLE}=tcp:localhost:5038",
+    )
 
 
 def load_adbutils() -> Any:  # noqa: ANN401 - it has no types
@@ -139,7 +166,7 @@ def may_find_phones(server_port: int | None) -> bool:
 
     A running server is asked; without one, only Linux can show cheaply that no phone is plugged in.
     """
-    if server_port is not None or _server_runs(_default_port()):
+    if server_port is not None or forwarded_port() is not None or _server_runs(_default_port()):
         return True
     interfaces = glob.glob("/sys/bus/usb/devices/*/bInterfaceClass")  # noqa: PTH207 - one pattern over a whole tree
     if not interfaces:
