@@ -29,7 +29,7 @@ MALLOC_TUNABLES = (
     "glibc.malloc.mmap_threshold=1073741824",
 )
 """Settings of glibc's allocator with which a count hardly depends on where things lie in memory: with these, unchanged
-code moves by at most 0.5 %, with the defaults by up to 4 %. Source: "Memory Allocation Tunables", glibc manual."""
+code moves by at most 0.6 %, with the defaults by up to 4 %. Source: "Memory Allocation Tunables", glibc manual."""
 
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables that keep numeric libraries on one thread: threads that wait for each other count a random time."""
