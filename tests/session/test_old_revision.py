@@ -20,6 +20,7 @@ from pytest_devperf.case.workload import Command, Model
 from pytest_devperf.errors import CaseError, UsageError
 from pytest_devperf.session.launch.relocation import Relocation
 from pytest_devperf.session.old_environment import OldEnvironment
+from pytest_devperf.session.revision.builds import Project
 
 pytestmark = [
     pytest.mark.slow,
@@ -284,6 +285,19 @@ def test_a_compiled_module_without_a_project_is_refused(tmp_path: Path, cache: P
     suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
     (repository.path / f"compiled{suffix}").write_bytes(b"")
     with pytest.raises(UsageError, match="is compiled and belongs to no project"):
+        prepare_here(repository.path, "v1")
+
+
+def test_a_copy_of_a_project_that_the_revision_lacks_is_refused(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = Repository(tmp_path / "repo")
+    repository.commit("v1", {"module.py": ""})
+    repository.commit("v2", {"lib/pyproject.toml": PYPROJECT.format(name="shop", more="")})
+    copy = Project(name="shop", place="lib", must_be_built=True, copied=True)
+    monkeypatch.setattr("pytest_devperf.session.revision.old_revision.find_projects", lambda *_: [copy])
+
+    with pytest.raises(UsageError, match=r"v1 .*has no lib, and a copy of shop is installed.*pip install -e lib"):
         prepare_here(repository.path, "v1")
 
 

@@ -35,6 +35,8 @@ class Project:
     """Its folder, relative to the top of the checkout."""
     must_be_built: bool
     """Whether it has compiled modules, or a copy of it is installed."""
+    copied: bool = False
+    """Whether a copy of it is installed, which nothing but a build can take the place of."""
     scripts: Sequence[EntryPoint] = field(default=())
     """The programs that it installs."""
 
@@ -57,9 +59,11 @@ def find_projects(top: Path, root: Path, untracked: Sequence[str]) -> list[Proje
         folder = _source(each) or folders.get(canonicalize_name(each.metadata["Name"] or ""))
         place = None if folder is None else _place(folder, top)
         if place is not None and place not in found and each.metadata["Name"] != "pytest-devperf":
-            must = not _is_editable(each) or _is_compiled(each) or any(_is_below(file, place) for file in compiled)
+            copied = not _is_editable(each)
+            must = copied or _is_compiled(each) or any(_is_below(file, place) for file in compiled)
             scripts = [point for point in each.entry_points if point.group == "console_scripts"]
-            found[place] = Project(name=each.metadata["Name"], place=place, must_be_built=must, scripts=scripts)
+            name = each.metadata["Name"]
+            found[place] = Project(name=name, place=place, must_be_built=must, copied=copied, scripts=scripts)
     for file in compiled:
         if not any(_is_below(file, place) for place in found):
             # Not installed: compiled in place, and found by a folder on the path.

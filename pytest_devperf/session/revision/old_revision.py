@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pytest_devperf.errors import UsageError
 from pytest_devperf.session.launch.old_code import OldCode
 from pytest_devperf.session.launch.relocation import Relocation
-from pytest_devperf.session.revision.builds import find_projects
+from pytest_devperf.session.revision.builds import Project, find_projects
 from pytest_devperf.session.revision.checkout import Announce, Checkout
 from pytest_devperf.session.revision.environments import Side, make_environment
 from pytest_devperf.session.revision.git import GitError, Revision, git, without_git
@@ -45,6 +46,7 @@ def make_old_code(revision: Revision, tests: Tests, folder: Path, announce: Anno
     checkout = Checkout(revision, announce)
     checkout.prepare()
     to_build = [project for project in projects if project.must_be_built]
+    _refuse_copies(to_build, checkout.tree, revision)
     today = Side(
         top=top,
         tree=top,
@@ -66,6 +68,21 @@ def make_old_code(revision: Revision, tests: Tests, folder: Path, announce: Anno
         words=f"{revision.words}{', the same as this checkout' if _is_checked_out(revision) else ''}",
         remedy="tests, what lies among them and what git ignores are the same on both sides",
     )
+
+
+def _refuse_copies(projects: Sequence[Project], tree: Path, revision: Revision) -> None:
+    """Refuse a project that the revision does not have yet while a copy of it is installed: both sides would import it.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for project in projects:
+        if project.copied and not (tree / project.place).is_dir():
+            raise UsageError(
+                f"{revision.words} has no {project.place}, and a copy of {project.name} is installed from there, which "
+                "both sides would import",
+                f"pip install -e {project.place}: then only the new side has it",
+            )
 
 
 def _is_checked_out(revision: Revision) -> bool:
