@@ -166,7 +166,8 @@ def _sentences(item: pytest.Item, meter: AnyMeter | None) -> Iterator[None]:
     if isinstance(problem, TargetError) and meter is not None:
         meter.lost_device = True
     if problem is not None:
-        pytest.fail(problem.beside(item.nodeid if meter is None else meter.bench.case.id), pytrace=False)
+        words = problem.beside(item.nodeid if meter is None else meter.bench.case.id)
+        raise pytest.fail.Exception(words, pytrace=False) from None  # pytest would show both, with the same words
 
 
 @contextmanager

@@ -132,6 +132,7 @@ def test_a_wrong_case_fails_with_its_sentence(suite: Suite, wrong: str, measurin
     assert outcomes["passed"] == 1
     assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 1
     result.stdout.fnmatch_lines([sentence])
+    result.stdout.no_fnmatch_line("During handling of the above exception*")
     assert not [line for line in result.outlines if "pytest_devperf/" in line], "a traceback buries the sentence"
     assert not [line for line in result.outlines if line.count("test_wrong.py::test_it") > 1], "pytest names the test"
 
