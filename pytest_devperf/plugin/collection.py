@@ -18,7 +18,7 @@ from pytest_devperf.session.options.scope import Collected, Location, Scope, rel
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case
-    from pytest_devperf.session.case_state import TestAddress
+    from pytest_devperf.session.cases.case_state import TestAddress
     from pytest_devperf.session.options.settings import Settings
 
 LEFT_OUT: pytest.StashKey[bool] = pytest.StashKey()
@@ -98,7 +98,7 @@ def cases_of_tests(
     Raises:
         UsageError: A marker is invalid, or two tests share an id, so that each would be the other's baseline.
     """
-    from pytest_devperf.session.case_state import TestAddress
+    from pytest_devperf.session.cases.case_state import TestAddress
 
     known: dict[int, tuple[pytest.Item, Case, TestAddress]] = {}
     count: dict[tuple[str, str], int] = {}

@@ -12,7 +12,7 @@ import pytest
 from pytest_devperf.plugin.terminal import Sentence
 from pytest_devperf.report.detail import brief_failure_text, failure_text
 from pytest_devperf.report.properties import properties_of
-from pytest_devperf.session.case_state import CaseState, TestOutcome
+from pytest_devperf.session.cases.case_state import CaseState, TestOutcome
 
 if TYPE_CHECKING:
     from pytest_devperf.targets.app.wire import CaseReport

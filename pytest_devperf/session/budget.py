@@ -11,7 +11,7 @@ from pytest_devperf.english import counted
 from pytest_devperf.metric import NS_PER_S
 
 if TYPE_CHECKING:
-    from pytest_devperf.session.case_state import CaseState
+    from pytest_devperf.session.cases.case_state import CaseState
     from pytest_devperf.session.options.settings import Settings
     from pytest_devperf.targets.protocol import Clock
 

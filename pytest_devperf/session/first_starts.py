@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_devperf.errors import CaseError
-from pytest_devperf.session.app_cases import TakeUp, take_up_app_cases
-from pytest_devperf.session.case_state import CaseState, TestOutcome
+from pytest_devperf.session.cases.app_cases import TakeUp, take_up_app_cases
+from pytest_devperf.session.cases.case_state import CaseState, TestOutcome
 from pytest_devperf.session.kept.baselines import Baselines
-from pytest_devperf.session.launchers import Launchers
+from pytest_devperf.session.log.resumption import Resumption
 from pytest_devperf.session.readiness import ReadyPhones, note_wait
-from pytest_devperf.session.resumption import Resumption
+from pytest_devperf.session.running.launchers import Launchers
 from pytest_devperf.session.starts.app import AppLaunch, LaunchOptions
 from pytest_devperf.session.starts.bench import Bench
 from pytest_devperf.session.starts.device import is_this_machine

@@ -8,7 +8,7 @@ import msgspec
 
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.record.record import Comparison, Record
-from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.modes.paired_cases import ByCase
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.session.case_state import CaseState
-from pytest_devperf.session.edge import Reporter
-from pytest_devperf.session.found import OldFound, StartFound
+from pytest_devperf.session.cases.case_state import CaseState
+from pytest_devperf.session.cases.edge import Reporter
+from pytest_devperf.session.cases.found import OldFound, StartFound
 from pytest_devperf.session.launch.follow import WorkerResult, last_words
 
 IN_THIS_PROCESS = "use --devperf-processes=1 to measure in this process"

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_devperf.case.plan import Order
-from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.modes.mode import StartRequest
 
 if TYPE_CHECKING:

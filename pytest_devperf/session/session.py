@@ -20,17 +20,16 @@ from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import UsageError
 from pytest_devperf.session.budget import Budget
-from pytest_devperf.session.case_state import CaseState, CaseStates, TestAddress, TestOutcome
-from pytest_devperf.session.counting import SessionCounting
+from pytest_devperf.session.cases.case_state import CaseState, CaseStates, TestAddress, TestOutcome
+from pytest_devperf.session.cases.edge import Display, Reporter
 from pytest_devperf.session.devices.targets import SessionTargets
-from pytest_devperf.session.edge import Display, Reporter
 from pytest_devperf.session.explaining.explainer import Explainer
 from pytest_devperf.session.first_starts import FirstStarts
 from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.kept.gate import broken_gates, missing_cases
 from pytest_devperf.session.kept.results import Results
-from pytest_devperf.session.launchers import Launchers
 from pytest_devperf.session.log.facts import difference, facts_of
+from pytest_devperf.session.log.resumption import Resumption
 from pytest_devperf.session.modes.mode import Mode
 from pytest_devperf.session.modes.paired_cases import ByCase, PairedCases
 from pytest_devperf.session.options.scope import Collected
@@ -43,7 +42,8 @@ from pytest_devperf.session.readiness import (
     refuse_hopeless,
     refuse_other_counting,
 )
-from pytest_devperf.session.resumption import Resumption
+from pytest_devperf.session.running.counting import SessionCounting
+from pytest_devperf.session.running.launchers import Launchers
 from pytest_devperf.session.schedule import Schedule, groups
 from pytest_devperf.session.starts.app import LaunchOptions
 from pytest_devperf.session.starts.device import is_this_machine

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_devperf.session.case_state import CaseState
-from pytest_devperf.session.edge import Reporter
+from pytest_devperf.session.cases.case_state import CaseState
+from pytest_devperf.session.cases.edge import Reporter
+from pytest_devperf.session.cases.found import StartFound
 from pytest_devperf.session.explaining.explainer import Explainer
-from pytest_devperf.session.found import StartFound
 from pytest_devperf.session.judge import judge
 from pytest_devperf.session.keep import keep
 from pytest_devperf.session.modes.paired_cases import ByCase

@@ -29,14 +29,14 @@ PURE = (
     "report",
     "tool",
     "measure",
-    "session/assemble.py",
-    "session/case_state.py",
+    "session/cases/assemble.py",
+    "session/cases/case_state.py",
     "session/explaining/choice.py",
-    "session/found.py",
+    "session/cases/found.py",
     "session/judge.py",
     "session/keep.py",
     "session/modes",
-    "session/old_side.py",
+    "session/cases/old_side.py",
     "session/schedule.py",
 )
 

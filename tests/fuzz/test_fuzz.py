@@ -171,7 +171,7 @@ EXCUSED: Mapping[str, str] = {
     "session/options/parse.py": "parse_choice",  # makes the parser that is tried as `option choice`
     # Written by this package: in another process of the same session, or files that it is installed with.
     "plugin/reports.py": "read_outcome",
-    "plugin/xdist.py": "pytest_testnodedown",
+    "plugin/others/xdist.py": "pytest_testnodedown",
     "session/launch/follow.py": "new_events",
     "session/launch/interpreter.py": "output",
     "session/launch/turns.py": "_hear",
@@ -192,7 +192,7 @@ EXCUSED: Mapping[str, str] = {
     "sensor/host/load.py": "read_cpu_times read_ram_mb",
     "sensor/host/memory.py": "_status",
     "sensor/host/windows.py": "parse_power_status read_drivers read_supply",
-    "session/edge.py": "read_outcome",
+    "session/cases/edge.py": "read_outcome",
     "session/kept/baselines.py": "read",
     "simphone/isolation/isolated.py": "_remedy",
     "simphone/isolation/host_files.py": "_library_folders",

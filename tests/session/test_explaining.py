@@ -17,7 +17,7 @@ from pytest_devperf.explain.profile import Profile, Row
 from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import time_metric
 from pytest_devperf.record.record import Change, Comparison, DeviceRecord, Measurement, Record, WorkloadRecord
-from pytest_devperf.session.case_state import CaseState, TestAddress, TestOutcome
+from pytest_devperf.session.cases.case_state import CaseState, TestAddress, TestOutcome
 from pytest_devperf.session.explaining.explainer import Explainer
 from pytest_devperf.session.launch.follow import WorkerResult
 from pytest_devperf.session.schedule import Batch

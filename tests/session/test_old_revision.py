@@ -19,8 +19,8 @@ from repositories import Repository
 from pytest_devperf.case.workload import Command, Model
 from pytest_devperf.errors import CaseError, UsageError
 from pytest_devperf.session.launch.relocation import Relocation
-from pytest_devperf.session.old_environment import OldEnvironment
 from pytest_devperf.session.revision.builds import Project
+from pytest_devperf.session.revision.old_environment import OldEnvironment
 
 pytestmark = [
     pytest.mark.slow,
@@ -33,7 +33,7 @@ PYTHON_FILES = ["test_*.py"]
 PREPARE = """
 import json, os, subprocess, sys
 from pathlib import Path
-from pytest_devperf.session.old_environment import OldEnvironment
+from pytest_devperf.session.revision.old_environment import OldEnvironment
 root, revision, code = sys.argv[1:]
 old = OldEnvironment(revision, folder=Path.cwd(), root=Path(root), python_files=["test_*.py"])
 old.prepare([Path(root, "tests", "test_a.py")], lambda words: print(words, file=sys.stderr))

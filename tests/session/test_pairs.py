@@ -14,7 +14,7 @@ from pytest_devperf.compare.policy import Policy
 from pytest_devperf.errors import UsageError
 from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import time_metric
-from pytest_devperf.session.case_state import CaseState, TestAddress
+from pytest_devperf.session.cases.case_state import CaseState, TestAddress
 from pytest_devperf.session.modes.paired_cases import PairedCases
 from pytest_devperf.session.options.settings import Settings, check_settings, policy_of
 from pytest_devperf.session.starts.start import CaseStart, Timed

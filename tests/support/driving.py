@@ -15,23 +15,23 @@ from pytest_devperf.errors import DevperfError, TargetError
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.session.budget import budget_of
-from pytest_devperf.session.case_state import CaseState, TestAddress, TestOutcome
+from pytest_devperf.session.cases.case_state import CaseState, TestAddress, TestOutcome
 from pytest_devperf.session.devices.targets import SessionTargets
-from pytest_devperf.session.interpreters import Interpreters
 from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.kept.outputs import Outputs
 from pytest_devperf.session.kept.results import Results
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.launch.handover import Surroundings
 from pytest_devperf.session.launch.interpreter import CommandLine
-from pytest_devperf.session.launchers import Launchers
 from pytest_devperf.session.log.recorder import LogFolder, open_log
+from pytest_devperf.session.log.resumption import Resumption
 from pytest_devperf.session.modes.mode import Mode
 from pytest_devperf.session.modes.repetitions import Repetitions
 from pytest_devperf.session.modes.saved_runs import SavedRuns
 from pytest_devperf.session.options.scope import Collected
 from pytest_devperf.session.options.settings import Settings, plan_of
-from pytest_devperf.session.resumption import Resumption
+from pytest_devperf.session.running.interpreters import Interpreters
+from pytest_devperf.session.running.launchers import Launchers
 from pytest_devperf.session.session import Session
 from pytest_devperf.session.starts.meter import Meter
 from pytest_devperf.targets.device import Device

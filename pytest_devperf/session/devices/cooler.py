@@ -9,7 +9,7 @@ from pytest_devperf.measure.cooldown import WINDOW_S, Cooling, cool, parse_coold
 
 if TYPE_CHECKING:
     from pytest_devperf.case.plan import Plan
-    from pytest_devperf.session.case_state import CaseState
+    from pytest_devperf.session.cases.case_state import CaseState
     from pytest_devperf.targets.protocol import Clock, Target
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_devperf.explain.cause import ExplainMode
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.record.record import Change, Verdict
-from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.session.starts.start import results_of
 

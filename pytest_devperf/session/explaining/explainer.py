@@ -19,8 +19,8 @@ from pytest_devperf.explain.profile import Profile, merge
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.record.record import Change
-from pytest_devperf.session.case_state import CaseState
-from pytest_devperf.session.edge import Display, Reporter
+from pytest_devperf.session.cases.case_state import CaseState
+from pytest_devperf.session.cases.edge import Display, Reporter
 from pytest_devperf.session.explaining.choice import (
     BUDGET_S,
     can_be_profiled,
@@ -29,9 +29,9 @@ from pytest_devperf.session.explaining.choice import (
     iterations_for,
     most_urgent_first,
 )
-from pytest_devperf.session.interpreters import Interpreters
 from pytest_devperf.session.launch.follow import WorkerResult
 from pytest_devperf.session.modes.mode import StartRequest
+from pytest_devperf.session.running.interpreters import Interpreters
 from pytest_devperf.session.schedule import Batch, Member
 from pytest_devperf.session.starts.start import results_of
 from pytest_devperf.targets.protocol import Clock

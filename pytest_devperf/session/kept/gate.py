@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_devperf.session.case_state import CaseStates
+from pytest_devperf.session.cases.case_state import CaseStates
 from pytest_devperf.session.kept.baselines import Baselines, Missing
 from pytest_devperf.session.kept.results import Results
 from pytest_devperf.session.options.scope import Collected

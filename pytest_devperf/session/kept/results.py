@@ -12,7 +12,7 @@ from pytest_devperf.errors import DevperfError
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.formats import Baselines
 from pytest_devperf.report.report import Report, Saved
-from pytest_devperf.session.case_state import CaseStates
+from pytest_devperf.session.cases.case_state import CaseStates
 from pytest_devperf.session.devices.targets import SessionTargets
 from pytest_devperf.session.kept.outputs import Content, Outputs
 from pytest_devperf.session.kept.runs import Runs

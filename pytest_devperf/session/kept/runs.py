@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_devperf.record.codec import settings_of
 from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.sensor.summary import chain_looks, summarise
-from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.name import SessionName
 from pytest_devperf.session.starts.device import plan_on
 from pytest_devperf.store.commit import read_commit

@@ -13,7 +13,7 @@ from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.record import Record
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.sensor.summary import chain_looks
-from pytest_devperf.session.case_state import CaseState, CaseStates, TestAddress
+from pytest_devperf.session.cases.case_state import CaseState, CaseStates, TestAddress
 from pytest_devperf.session.starts.start import CaseStart
 from pytest_devperf.targets.device import Device
 from pytest_devperf.targets.protocol import Target

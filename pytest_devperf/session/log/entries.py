@@ -11,8 +11,8 @@ import msgspec
 from pytest_devperf.case.workload import App
 from pytest_devperf.errors import StoreError
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.session.case_state import Problem
-from pytest_devperf.session.found import OldFound
+from pytest_devperf.session.cases.case_state import Problem
+from pytest_devperf.session.cases.found import OldFound
 from pytest_devperf.session.launch.follow import WorkerResult
 from pytest_devperf.session.starts.start import CaseStart
 from pytest_devperf.targets.app.wire import CaseReport

@@ -9,8 +9,8 @@ from pytest_devperf.compare.counted import awaits_recount
 from pytest_devperf.count.pace import LAYOUTS
 from pytest_devperf.english import counted
 from pytest_devperf.measure.round import StartPlan
-from pytest_devperf.session.assemble import record_of
-from pytest_devperf.session.case_state import CaseState, Look
+from pytest_devperf.session.cases.assemble import record_of
+from pytest_devperf.session.cases.case_state import CaseState, Look
 from pytest_devperf.session.modes.counts import count_request
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.modes.saved_runs import RECOUNT, CompareHook, SavedComparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_devperf.count.pace import Pace
-from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.starts.start import Counts
 

@@ -18,14 +18,14 @@ from pytest_devperf.compare.pairs import READY, READY_PART, ROUNDS
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.report.header import Planned, plan_words
-from pytest_devperf.session.assemble import record_of
-from pytest_devperf.session.case_state import CaseState, Look
+from pytest_devperf.session.cases.assemble import record_of
+from pytest_devperf.session.cases.case_state import CaseState, Look
+from pytest_devperf.session.cases.old_side import compare_sides, with_old_side
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.modes.pairs import PairsSoFar, kept, most_pairs, plans_of_pair
 from pytest_devperf.session.modes.starts import SOLO_STARTS, counted, role_of, solo_request
-from pytest_devperf.session.old_environment import OldEnvironment
-from pytest_devperf.session.old_side import compare_sides, with_old_side
 from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.session.revision.old_environment import OldEnvironment
 from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.session.starts.start import Role, results_of
 

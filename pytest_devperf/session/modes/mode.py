@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pytest_devperf.count.pace import Pace
 from pytest_devperf.measure.round import StartPlan
-from pytest_devperf.session.case_state import CaseState, Look
+from pytest_devperf.session.cases.case_state import CaseState, Look
 from pytest_devperf.session.starts.start import Role
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from msgspec.structs import replace as with_fields
 
 from pytest_devperf.compare.decision import next_in_turns
 from pytest_devperf.metric import NS_PER_S
-from pytest_devperf.session.assemble import record_of
-from pytest_devperf.session.case_state import CaseState, Look
+from pytest_devperf.session.cases.assemble import record_of
+from pytest_devperf.session.cases.case_state import CaseState, Look
+from pytest_devperf.session.cases.old_side import compare_sides, with_old_side
 from pytest_devperf.session.modes.mode import Mode, StartRequest
 from pytest_devperf.session.modes.pairs import PairsSoFar, kept, most_pairs, plans_of_pair
-from pytest_devperf.session.old_side import compare_sides, with_old_side
 from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.session.starts.start import CaseStart, results_of
 

@@ -11,8 +11,8 @@ from pytest_devperf.compare.against import InTurnsSoFar, judge_in_turns
 from pytest_devperf.compare.in_turns import looks_of
 from pytest_devperf.compare.pairs import READY, ready_iterations
 from pytest_devperf.measure.round import StartPlan
-from pytest_devperf.session.assemble import measurements_of
-from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.cases.assemble import measurements_of
+from pytest_devperf.session.cases.case_state import CaseState
 
 if TYPE_CHECKING:
     from pytest_devperf.measure.round import StartResult

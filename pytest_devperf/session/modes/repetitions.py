@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.report.header import Planned, plan_words
-from pytest_devperf.session.assemble import record_of
-from pytest_devperf.session.case_state import CaseState, Look
+from pytest_devperf.session.cases.assemble import record_of
+from pytest_devperf.session.cases.case_state import CaseState, Look
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.modes.starts import (
     SOLO,

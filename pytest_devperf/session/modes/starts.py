@@ -10,7 +10,7 @@ from pytest_devperf.compare.bound import early_bound_ns, pace_of
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.measure.undisturbed import earlier_of
 from pytest_devperf.metric import INFORMATIONAL, LATENCY
-from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.session.starts.start import CaseStart, Role, results_of

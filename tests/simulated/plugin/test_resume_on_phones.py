@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_devperf.session.driven import Driven
+from pytest_devperf.session.running.driven import Driven
 
 Session = Any
 """The fixtures' own class; conftest files are not imported."""

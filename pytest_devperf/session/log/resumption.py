@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_devperf.errors import DevperfError, TargetError
-from pytest_devperf.session.case_state import CaseState, CaseStates, Problem
+from pytest_devperf.session.cases.case_state import CaseState, CaseStates, Problem
+from pytest_devperf.session.cases.edge import Reporter
+from pytest_devperf.session.cases.found import StartFound
 from pytest_devperf.session.devices.targets import AUTO, SessionTargets
-from pytest_devperf.session.edge import Reporter
-from pytest_devperf.session.found import StartFound
 from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.log.entries import FirstEntry, LaterEntry, looks_of
 from pytest_devperf.session.log.recorder import SessionLog, cannot_resume

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_devperf.session.case_state import CaseState, TestOutcome
+from pytest_devperf.session.cases.case_state import CaseState, TestOutcome
 
 if TYPE_CHECKING:
     from pytest_devperf.case.case import Case

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from pytest_devperf.case.case import Case
-from pytest_devperf.session.case_state import AppCase, CaseState, TestAddress
-from pytest_devperf.session.edge import Reporter
+from pytest_devperf.session.cases.case_state import AppCase, CaseState, TestAddress
+from pytest_devperf.session.cases.edge import Reporter
 from pytest_devperf.session.starts.app import AppLaunch, start_of
 
 TakeUp = Callable[[Case, TestAddress], CaseState]

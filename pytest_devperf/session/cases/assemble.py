@@ -23,7 +23,7 @@ from pytest_devperf.record.measurement import (
 )
 from pytest_devperf.record.record import Measurement, Record, SkippedMethod, WorkloadRecord
 from pytest_devperf.sensor.summary import chain_looks, summarise
-from pytest_devperf.session.case_state import CaseState, TestOutcome
+from pytest_devperf.session.cases.case_state import CaseState, TestOutcome
 from pytest_devperf.session.starts.device import is_this_machine, rest_s
 from pytest_devperf.session.starts.start import CaseStart, ScalarValues
 

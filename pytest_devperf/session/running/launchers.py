@@ -8,12 +8,12 @@ from functools import cached_property
 
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.errors import DevperfError
+from pytest_devperf.session.cases.edge import Display
+from pytest_devperf.session.cases.found import StartFound
 from pytest_devperf.session.devices.cooler import Cooler
 from pytest_devperf.session.devices.targets import SessionTargets
-from pytest_devperf.session.driven import Driven
-from pytest_devperf.session.edge import Display
-from pytest_devperf.session.found import StartFound
-from pytest_devperf.session.interpreters import Interpreters
+from pytest_devperf.session.running.driven import Driven
+from pytest_devperf.session.running.interpreters import Interpreters
 from pytest_devperf.session.schedule import Batch
 from pytest_devperf.session.starts.bench import Tools
 from pytest_devperf.session.starts.device import is_this_machine

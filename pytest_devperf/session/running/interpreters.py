@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.case import Case
-from pytest_devperf.session.counting import SessionCounting
-from pytest_devperf.session.edge import Display
-from pytest_devperf.session.found import OldFound, StartFound
+from pytest_devperf.session.cases.edge import Display
+from pytest_devperf.session.cases.found import OldFound, StartFound
 from pytest_devperf.session.launch.follow import WorkerResult, run_cases
 from pytest_devperf.session.launch.handover import Surroundings, WantedCase
 from pytest_devperf.session.launch.interpreter import HERE, Assignment, CommandLine, Environment
 from pytest_devperf.session.launch.turns import NEW, OLD, run_pair
-from pytest_devperf.session.old_environment import OldEnvironment
+from pytest_devperf.session.revision.old_environment import OldEnvironment
+from pytest_devperf.session.running.counting import SessionCounting
 from pytest_devperf.session.schedule import Batch, Member
 
 if TYPE_CHECKING:

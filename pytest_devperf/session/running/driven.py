@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_devperf.errors import CaseError, DevperfError
-from pytest_devperf.session.case_state import AppCase
+from pytest_devperf.session.cases.case_state import AppCase
+from pytest_devperf.session.cases.edge import Display
+from pytest_devperf.session.cases.found import StartFound
 from pytest_devperf.session.devices.cooler import Cooler
-from pytest_devperf.session.edge import Display
-from pytest_devperf.session.found import StartFound
 from pytest_devperf.session.launch.follow import WorkerResult
 from pytest_devperf.session.readiness import note_wait
 from pytest_devperf.session.schedule import Batch, Member

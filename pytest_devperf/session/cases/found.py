@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_devperf.errors import DevperfError
-from pytest_devperf.session.case_state import CaseState
+from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.launch.follow import WorkerResult
 from pytest_devperf.session.starts.start import Role
 

@@ -1,0 +1,1 @@
+"""The state of each case: what its process starts found, and the values made of it."""
