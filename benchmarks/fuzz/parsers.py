@@ -25,8 +25,10 @@ from pytest_devperf.compare.compare import compare
 from pytest_devperf.compare.history import index
 from pytest_devperf.compare.noise import noise
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.count.callgrind import parse_total
 from pytest_devperf.errors import CaseError, StoreError, UsageError
 from pytest_devperf.exchange import imports
+from pytest_devperf.explain.nodes import read_trace
 from pytest_devperf.measure import cooldown
 from pytest_devperf.model_file.executorch import parse_executorch, read_executorch
 from pytest_devperf.model_file.litert import parse_litert, read_litert
@@ -35,6 +37,7 @@ from pytest_devperf.model_file.tensor import TensorSpec
 from pytest_devperf.record.codec import decode, decode_heads, encode
 from pytest_devperf.record.record import Document
 from pytest_devperf.report import as_noise, as_text
+from pytest_devperf.report.detail import failure_text
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor import batch, proc, zone
 from pytest_devperf.sensor.android import battery, clock, power, properties, thermal
@@ -44,12 +47,16 @@ from pytest_devperf.sensor.host.windows import engine_util_pct, parse_power_plan
 from pytest_devperf.session.launch.handover import parse_handover
 from pytest_devperf.session.launch.lobby import Lobby
 from pytest_devperf.session.launch.old_code import parse_probe
+from pytest_devperf.session.log.entries import decode_entry, decode_header
+from pytest_devperf.session.log.file import MAGIC, read_log
+from pytest_devperf.session.log.file import _framed as frame_entry
 from pytest_devperf.session.options import parse as options
 from pytest_devperf.simphone import parse_spec
 from pytest_devperf.simphone.adb.wire import read_packet
 from pytest_devperf.simphone.isolation.elf import read_elf
 from pytest_devperf.store import commit, naming
 from pytest_devperf.store.file import read_file
+from pytest_devperf.store.index import decode_entry as decode_index_entry
 from pytest_devperf.store.open import open_store
 from pytest_devperf.store.remote import without_secrets
 from pytest_devperf.targets.android.adb import attached, stream, sync
@@ -361,7 +368,7 @@ def _used(data: bytes) -> object:
         baselines = index(runs, run.device.fingerprint)
         for record in run.cases:
             compared = compare(record, baselines.get(record.id), Policy(confirm=False))
-            shown.append(as_text.failure_text(record))
+            shown.append(failure_text(record))
             shown.append(compared.reason or "")
             noises = {record.id: noise((record, record, record), Policy())}
             shown.append(as_noise.render(noises, width=80))
@@ -468,6 +475,7 @@ def _options() -> Iterator[Parser]:
         "choice": (options.parse_choice("quick", "full"), ["quick"]),
         "cooldown": (options.parse_cooldown, ["auto", "temp=37"]),
         "bool": (options.parse_bool, ["true"]),
+        "counting": (options.parse_counting, ["only", "yes"]),
         "names": (options.parse_names, ["a,b"]),
         "tolerance": (policy.parse_tolerance, ["load=40%", "2.5%"]),
         "tolerance of a session": (options.parse_tolerance, ["load=40%", "2.5%"]),
@@ -480,5 +488,23 @@ def _options() -> Iterator[Parser]:
         yield _row(f"option {name}", _word(parse), texts, *refused)
 
 
-PARSERS: tuple[Parser, ...] = (*_tools(), *_sensors(), *_devices(), *_files(), *_network(), *_options())
+def _own_files() -> Iterator[Parser]:
+    """Files of this package that a killed process may have torn, and those that valgrind and onnxruntime write."""
+    trace = """[
+{"cat": "Session", "dur": 9, "name": "model_run", "ts": 1, "args": {}},
+{"cat": "Node", "dur": 5, "name": "Add_1_kernel_time", "ts": 2, "args": {"op_name": "Add", "node_index": "3"}}]"""
+    yield _row("callgrind total", parse_total, ["fn=(1) main\n1 20\n\ntotals: 20\n"])
+    yield _row("onnxruntime trace", _text(read_trace), [trace], ValueError)
+    yield _row("log header", lambda data: decode_header(data, "x"), ["{}"], StoreError)
+    yield _row("log entry", lambda data: decode_entry(data, "x"), ["{}"], StoreError)
+    yield _row(
+        "log", lambda data: _in_a_file(data, read_log), [MAGIC + frame_entry(b"one") + frame_entry(b"two")], StoreError
+    )
+    yield _row("index entry", decode_index_entry, ["{}"])
+
+
+PARSERS: tuple[Parser, ...] = (
+    *(*_tools(), *_sensors(), *_devices(), *_files(), *_own_files()),
+    *(*_network(), *_options()),
+)
 """All of them."""

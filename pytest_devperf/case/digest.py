@@ -64,18 +64,19 @@ class Digest:
 
     def __init__(self, prefixes: Prefixes | None = None) -> None:
         self.placeholders = Placeholders(prefixes or {})
-        self._above: list[int] = []
+        self._above: dict[int, object] = {}
+        """Containers that are being read, by id, the outermost first."""
         self._known: dict[int, tuple[object, bytes]] = {}
         """Containers and arrays read so far, by id; keeping them alive keeps the ids valid."""
         self._arrays: dict[int, tuple[object, ArrayFacts]] = {}
-        self._cyclic: set[int] = set()
-        """Ids of containers whose digest depends on where they occur: parts of a cycle, or too deep."""
+        self._cyclic: dict[int, object] = {}
+        """Containers whose digest depends on where they occur: parts of a cycle, or too deep; kept alive, too."""
         self._read = 0
         """How many containers and arrays were read so far."""
         self._cuts = 0
         """How often reading stopped, at a container within itself or at the deepest level."""
-        self._endless: set[int] = set()
-        """Ids of parts of values that could not be read within the limits."""
+        self._endless: dict[int, object] = {}
+        """Parts of values that could not be read within the limits, by id; kept alive, too."""
         self._returns = self._entries = 0
 
     def of(self, value: object) -> bytes:
@@ -84,7 +85,7 @@ class Digest:
         try:
             written = self.write(value)
         except _Endless:
-            self._endless |= self._cyclic.union(self._above)
+            self._endless.update(self._cyclic | self._above)
             self._above.clear()
             written = _opaque(value)
         return hashlib.sha256(written).digest()
@@ -118,7 +119,7 @@ class Digest:
         place = id(value)
         if place in self._above:  # a container within itself
             self._cuts += 1
-            return b"again %d" % (len(self._above) - self._above.index(place))
+            return b"again %d" % (len(self._above) - list(self._above).index(place))
         if len(self._above) >= DEEPEST:
             self._cuts += 1
             return _opaque(value)
@@ -127,16 +128,16 @@ class Digest:
             raise _Endless
         self._read += 1
         read, cuts = self._read, self._cuts
-        self._above.append(place)
+        self._above[place] = value
         try:
             written = self._of(value)
         except _Endless:
             raise
         except Exception:  # noqa: BLE001 - a value's own code may raise anything
             written = _opaque(value)
-        self._above.pop()
+        del self._above[place]
         if self._cuts > cuts:
-            self._cyclic.add(place)
+            self._cyclic[place] = value
         elif self._read > read or not _is_small(value):
             self._known[place] = (value, written)
         return written

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from pytest_devperf.untrusted import parse_whole
+
 PREFIX = "callgrind"
 """Beginning of the names of its files: `callgrind.PID`, and `callgrind.PID.1` and so on for dumps."""
 
@@ -32,8 +34,8 @@ def parse_total(tail: bytes) -> int | None:
     lines = tail.splitlines()
     if not tail.endswith(b"\n") or not lines or not lines[-1].startswith(TOTALS):
         return None
-    total = lines[-1].removeprefix(TOTALS)
-    return int(total) if total.isdigit() else None
+    total = parse_whole(lines[-1].removeprefix(TOTALS).decode("ascii", "replace"))
+    return total if total is not None and total >= 0 else None
 
 
 def take_dumps(folder: Path) -> Iterator[int | None]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_devperf import stats
 from pytest_devperf.explain.profile import Profile, Row
+from pytest_devperf.metric import LONGEST_S
 from pytest_devperf.untrusted import parse_json
 
 KERNEL = "_kernel_time"
@@ -20,6 +21,7 @@ Source: onnxruntime/core/framework/sequential_executor.cc.
 """
 
 NS_PER_US = 1000.0
+US_PER_S = 1e6
 
 CPU = "CPUExecutionProvider"
 
@@ -155,8 +157,12 @@ def _is_kernel(event: Any) -> bool:  # noqa: ANN401 - any JSON value
         _is(event, "Node")
         and str(event.get("name", "")).endswith(KERNEL)
         and isinstance(event.get("args"), dict)
-        and all(isinstance(event.get(key), (int, float)) for key in ("ts", "dur"))
+        and all(_is_time_us(event.get(key)) for key in ("ts", "dur"))
     )
+
+
+def _is_time_us(value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    return isinstance(value, (int, float)) and 0 <= value <= LONGEST_S * US_PER_S
 
 
 def _own_times(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], float]]:

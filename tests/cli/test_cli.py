@@ -100,7 +100,7 @@ def test_a_comparison_imports_no_pytest(store, make_run):
         (["compare", "main", "--to", "x", "--accept", "nonsense"], "no caution named 'nonsense' refuses comparison"),
         (["show", "nowhere"], "no label or run named 'nowhere' in"),
         (["show", "nowhere.json"], "there is no file nowhere.json"),
-        (["list", "--store", "s3://bucket"], "the store s3://bucket"),
+        (["list", "--store", "gs://bucket"], "the store gs://bucket"),
     ],
 )
 def test_a_usage_error_exits_4_and_names_the_remedy(store, capsys, words, output):

@@ -450,9 +450,9 @@ def test_the_memory_of_a_model_is_seen_and_given_back(target, make):
 
     with target.start(replace(model, memory=True), 0) as runner:
         memory = runner.memory(1)
-        with pytest.raises(CaseError, match="taken down"):
+        with pytest.raises(CaseError, match="has been unloaded"):
             runner.run(1, 1)
-        with pytest.raises(CaseError, match="taken down"):
+        with pytest.raises(CaseError, match="has been unloaded"):
             runner.result()
 
     assert memory.loaded - memory.baseline > 4 * count

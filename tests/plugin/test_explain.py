@@ -97,7 +97,8 @@ def test_a_regression_of_a_saved_run_names_the_function_that_is_called_more_ofte
     result.stdout.fnmatch_lines(["where: not known, because the baseline holds no profile: *"])
 
 
-def test_nothing_is_profiled_if_nobody_asks(shop: Suite) -> None:
+def test_nothing_is_profiled_if_nobody_asks(shop: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)  # tox sets it
     shop.pytester.makepyfile(
         test_shop="""
         import os, pathlib

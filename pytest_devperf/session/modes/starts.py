@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_devperf.case.plan import MIN_NARROW_ROUNDS, rounds_of_first_look, rounds_of_start
 from pytest_devperf.compare.bound import early_bound_ns, pace_of
@@ -14,6 +15,9 @@ from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.session.starts.start import CaseStart, Role, results_of
+
+if TYPE_CHECKING:
+    from pytest_devperf.compare.history import Baseline
 
 SOLO_STARTS = 3
 """Fewest starts that measure load and memory: fewer than three values are not enough for a verdict."""
@@ -154,11 +158,16 @@ def _plan_of_app(state: CaseState, part: Part) -> StartPlan:
 
 
 def _bound(state: CaseState, metric: str, rounds: int) -> float | None:
-    if state.baseline is None or _has_series(state):
+    if state.baseline is None or _has_series(state) or _was_unseeded(state.baseline):
         return None
     return early_bound_ns(
         state.baseline, metric, state.policy, rounds, starts=starts_of(state), confirming=state.look is not None
     )
+
+
+def _was_unseeded(baseline: Baseline) -> bool:
+    """Return whether inputs differed in every start of the baseline, which only a second start can show of this run."""
+    return any("unseeded" in run.record.cautions for run in baseline.runs)
 
 
 def _has_series(state: CaseState) -> bool:
