@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
-ASKED = re.compile(r"\btox run (?:-q )?-e ([\w,]+)")
+ASKED = re.compile(r"\btox run(?:-parallel)? (?:-q |-p \d+ )?-e ([\w,]+)")
 
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
