@@ -34,7 +34,8 @@ def main() -> None:
             sys.exit(f"the wheel alone installs {', '.join(installed)}")
         (folder / "test_sum.py").write_text(TEST)
         run(python, "-m", "pytest", "-q", "--devperf-save=base", *SHORT, cwd=folder)
-        run(python, "-m", "pytest", "-q", "--devperf-compare=base", *SHORT, cwd=folder)
+        # A tolerance that a busy machine stays within: what is tried is that two runs can be compared at all.
+        run(python, "-m", "pytest", "-q", "--devperf-compare=base", "--devperf-tolerance=1000%", *SHORT, cwd=folder)
         run(str(programs / "devperf"), "list", cwd=folder)
 
 
