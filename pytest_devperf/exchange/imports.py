@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -246,14 +247,20 @@ _PARSERS: Mapping[str, Callable[[str], Imported]] = {
 # -- values -----------------------------------------------------------------------------------------------
 
 
+LONGEST_TIME = 64
+"""Characters of a time: with a zone and nanoseconds, ISO 8601 has fewer."""
+
+
 def utc(text: object) -> str | None:
     """Spell a time of another tool as ours are spelt; None if it is not a time with a zone.
 
     >>> utc("2026-11-29T21:15:03.5+01:00"), utc("yesterday"), utc(None)
     ('2026-11-29T20:15:03Z', None, None)
     """
+    # Python 3.10 reads only three or six digits of a second, and no Z. Ours have none.
+    plain = re.sub(r"\.\d{1,12}", "", str(text)[:LONGEST_TIME]).replace("Z", "+00:00")
     try:
-        found = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+        found = datetime.fromisoformat(plain)
         return found.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") if found.tzinfo else None
     except (ValueError, OverflowError):
         return None

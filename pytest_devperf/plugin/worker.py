@@ -8,7 +8,7 @@ import random
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +114,7 @@ class Worker:
         self._wanted = {(wanted.path, _in_file(wanted.nodeid), wanted.nth): wanted for wanted in handover.wanted}
         self._folders = {path for wanted in handover.wanted for path in _lineage(wanted.path)}
         self._meter: AnyMeter | None = None
+        self._layouts: Layouts | None = None
         follow_parent(handover.parent_pid)
         self._turns = _turn_client(handover.turns) if handover.turns is not None else None
 
@@ -175,7 +176,7 @@ class Worker:
         make_bench = partial(self._make_bench, item.config, wanted)
         if self._handover.role == "counted":
             # A fork ends with its test, so nothing that the test has set up may be left for the next one.
-            found = self._layouts.count(make_bench, partial(self._run, item, None), wanted.paces)
+            found = self._open_layouts().count(make_bench, partial(self._run, item, None), wanted.paces)
         else:
             found = self._run(item, nextitem, Meter(make_bench()))
         self._write({"kind": "finish", "index": wanted.index, **found})
@@ -192,13 +193,15 @@ class Worker:
             "reports": [write(report=report) for report in (*subtests, *reports)],
         }
 
-    @cached_property
-    def _layouts(self) -> Layouts:
-        from pytest_devperf.session.launch.layouts import Layouts
+    def _open_layouts(self) -> Layouts:
+        # No property: pluggy reads every attribute of what is registered, and would import this in each interpreter.
+        if self._layouts is None:
+            from pytest_devperf.session.launch.layouts import Layouts
 
-        handover = self._handover
-        assert handover.valgrind is not None, "what counts is run by valgrind"
-        return Layouts(handover.valgrind, handover.process)
+            handover = self._handover
+            assert handover.valgrind is not None, "what counts is run by valgrind"
+            self._layouts = Layouts(handover.valgrind, handover.process)
+        return self._layouts
 
     def _make_bench(self, config: pytest.Config, wanted: WantedCase) -> Bench:
         handover, case = self._handover, wanted.case

@@ -206,7 +206,8 @@ def test_one_ctrl_c_ends_a_measurement(suite: Suite, how: str) -> None:
     output = (suite.path / "output.txt").read_text()
     assert code == pytest.ExitCode.INTERRUPTED, output
     assert "never awaited" not in output
-    assert "was destroyed" not in output
+    if how != "asyncio":  # old versions of pytest-asyncio leave the task of the test behind
+        assert "was destroyed" not in output
 
 
 WRONG = {
