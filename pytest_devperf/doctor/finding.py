@@ -27,6 +27,11 @@ class Finding:
     """The command or the action that changes it; empty if there is none."""
 
 
+def good(check: str, found: str) -> Finding:
+    """Report that something makes no measurement worse."""
+    return Finding(check=check, grade="good", found=found)
+
+
 def unknown(check: str) -> Finding:
     """Report that something could not be read."""
     return Finding(check=check, grade="unknown", found="not known here")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_devperf.doctor.finding import Finding, unknown
+from pytest_devperf.doctor.finding import Finding, good, unknown
 from pytest_devperf.doctor.host_facts import HostFacts
 from pytest_devperf.record.caution import BUSY_CPU_PERCENT
 from pytest_devperf.sensor.context import Context
@@ -58,7 +58,7 @@ def _load(facts: HostFacts, context: Context) -> Finding:
     who = ", ".join(f"{each.name} {each.cpu_pct:.0f} %" for each in facts.busiest)
     found = f"other programs use {context.cpu_pct:.0f} % of all CPUs" + (f" ({who} of one CPU)" if who else "")
     if context.cpu_pct <= QUIET_CPU_PCT:
-        return Finding(check="load", grade="good", found=found)
+        return good("load", found)
     busy = context.cpu_pct > BUSY_CPU_PERCENT
     return Finding(
         check="load",
@@ -77,7 +77,7 @@ def _pressure(context: Context) -> Finding:
         return unknown("load")
     found = f"programs waited for a CPU in {pressure:.0f} % of the last 10 s"
     if pressure <= QUIET_CPU_PCT:
-        return Finding(check="load", grade="good", found=found)
+        return good("load", found)
     return Finding(
         check="load",
         grade="bad" if pressure > BUSY_CPU_PERCENT else "poor",
@@ -107,7 +107,7 @@ def _power(context: Context) -> Finding:
         )
     if context.power_state is None and plan is None:
         return unknown("power")
-    return Finding(check="power", grade="good", found=" ".join(filter(None, (context.power_state, plan))))
+    return good("power", " ".join(filter(None, (context.power_state, plan))))
 
 
 def _heat(facts: HostFacts, context: Context) -> Finding:
@@ -128,10 +128,10 @@ def _heat(facts: HostFacts, context: Context) -> Finding:
         )
     found = f"{context.temp_c:.0f} °C"
     if facts.critical_c is None:
-        return Finding(check="heat", grade="good", found=found)
+        return good("heat", found)
     found += f", slowed down from {facts.critical_c:.0f} °C"
     if context.temp_c <= facts.critical_c - NEAR_LIMIT_C:
-        return Finding(check="heat", grade="good", found=found)
+        return good("heat", found)
     return Finding(
         check="heat",
         grade="poor",
@@ -161,14 +161,14 @@ def _cpus(context: Context) -> Finding:
             costs="work of several threads is stopped once the quota is used up",
             remedy="raise the quota (docker run --cpus), or bind it to whole CPUs (--cpuset-cpus)",
         )
-    return Finding(check="CPUs", grade="good", found=f"this process may use {usable.words}")
+    return good("CPUs", f"this process may use {usable.words}")
 
 
 def _governor(context: Context) -> Finding:
     if context.governor is None:
         return unknown("governor")
     if set(context.governor.split(",")) <= {"performance"}:
-        return Finding(check="governor", grade="good", found=context.governor)
+        return good("governor", context.governor)
     return Finding(
         check="governor",
         grade="poor",
@@ -182,7 +182,7 @@ def _turbo(facts: HostFacts) -> Finding:
     if facts.turbo is None:
         return unknown("turbo")
     if not facts.turbo:
-        return Finding(check="turbo", grade="good", found="off")
+        return good("turbo", "off")
     return Finding(
         check="turbo",
         grade="note",
@@ -197,7 +197,7 @@ def _threads(facts: HostFacts) -> Finding:
     if facts.smt is None:
         return unknown("core sharing")
     if not facts.smt:
-        return Finding(check="core sharing", grade="good", found="no core runs two threads (SMT is off)")
+        return good("core sharing", "no core runs two threads (SMT is off)")
     return Finding(
         check="core sharing",
         grade="note",
@@ -211,7 +211,7 @@ def _layout(facts: HostFacts) -> Finding:
     if facts.aslr is None:
         return unknown("memory layout")
     if not facts.aslr:
-        return Finding(check="memory layout", grade="good", found="the same in every process")
+        return good("memory layout", "the same in every process")
     return Finding(
         check="memory layout",
         grade="note",
@@ -225,7 +225,7 @@ def _virtual(facts: HostFacts, context: Context) -> Finding:
     if facts.virtual is None and not inside:
         return unknown("machine")
     if not facts.virtual:
-        return Finding(check="machine", grade="good", found=inside or "no virtual one")
+        return good("machine", inside or "no virtual one")
     stolen = context.stolen_pct
     found = f"virtual ({facts.virtual}){', ' + inside if inside else ''}"
     if stolen is None or stolen < STEAL_PCT:
@@ -265,7 +265,7 @@ def _memory(facts: HostFacts, context: Context) -> Finding:
             costs="pages and files are read from a disk again in the middle of rounds",
             remedy="end programs that hold memory" + ("" if short else "; sudo swapoff -a && sudo swapon -a"),
         )
-    return Finding(check="memory", grade="good", found=found)
+    return good("memory", found)
 
 
 def _clock(facts: HostFacts, step_ns: float) -> Finding:
@@ -273,7 +273,7 @@ def _clock(facts: HostFacts, step_ns: float) -> Finding:
     found = f"steps of {step_ns:.0f} ns{source}"
     slow = facts.clocksource is not None and facts.clocksource not in STEADY_CLOCKS
     if step_ns < COARSE_NS and not slow:
-        return Finding(check="clock", grade="good", found=found)
+        return good("clock", found)
     return Finding(
         check="clock",
         grade="poor",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -153,8 +152,3 @@ def _text(path: Path) -> str:
         return path.read_text(errors="replace").strip()
     except OSError:
         return ""
-
-
-def is_linux() -> bool:
-    """Return whether the settings of a Linux kernel can be read."""
-    return sys.platform == "linux"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_devperf.doctor.finding import Finding, unknown
+from pytest_devperf.doctor.finding import Finding, good, unknown
 from pytest_devperf.record.caution import LOW_BATTERY_PCT
 from pytest_devperf.sensor.android.power import PowerReading
 from pytest_devperf.sensor.context import Context
@@ -51,7 +51,7 @@ def examine_readings(context: Context) -> Iterator[Finding]:
 
 def _leftover(phone: PhoneState) -> Finding:
     if phone.leftover is None:
-        return Finding(check="leftovers", grade="good", found="none of an earlier session")
+        return good("leftovers", "none of an earlier session")
     return Finding(
         check="leftovers",
         grade="bad",
@@ -63,7 +63,7 @@ def _leftover(phone: PhoneState) -> Finding:
 
 def _sensors(context: Context) -> Finding:
     if not context.faked:
-        return Finding(check="sensors", grade="good", found="none is overridden")
+        return good("sensors", "none is overridden")
     return Finding(
         check="sensors",
         grade="bad",
@@ -85,7 +85,7 @@ def _heat(context: Context) -> Finding:
     if context.temp_c is None:
         return unknown("heat")
     if context.temp_c < WARM_C:
-        return Finding(check="heat", grade="good", found=f"{context.temp_c:.1f} °C")
+        return good("heat", f"{context.temp_c:.1f} °C")
     return Finding(
         check="heat",
         grade="poor",
@@ -104,7 +104,7 @@ def _load(context: Context) -> Finding:
         return unknown("load")
     found = f"{context.cpu_pct:.0f} % of its CPUs are used without us"
     if context.cpu_pct <= BUSY_CPU_PCT:
-        return Finding(check="load", grade="good", found=found)
+        return good("load", found)
     return Finding(
         check="load",
         grade="poor",
@@ -118,7 +118,7 @@ def _saver(power: PowerReading) -> Finding:
     if power.battery_saver is None:
         return unknown("battery saver")
     if not power.battery_saver:
-        return Finding(check="battery saver", grade="good", found="off")
+        return good("battery saver", "off")
     return Finding(
         check="battery saver",
         grade="bad",
@@ -133,7 +133,7 @@ def _battery(context: Context) -> Finding:
         return unknown("battery")
     found = f"{context.battery_pct:.0f} %"
     if context.battery_pct >= LOW_BATTERY_PCT:
-        return Finding(check="battery", grade="good", found=found)
+        return good("battery", found)
     return Finding(
         check="battery",
         grade="poor",
@@ -147,7 +147,7 @@ def _charging(context: Context) -> Finding:
     if context.charging is None:
         return unknown("charging")
     if not context.charging:
-        return Finding(check="charging", grade="good", found="no")
+        return good("charging", "no")
     return Finding(
         check="charging",
         grade="note",
@@ -161,7 +161,7 @@ def _screen(power: PowerReading) -> Finding:
     if power.wakefulness is None:
         return unknown("screen")
     if power.awake:
-        return Finding(check="screen", grade="good", found="on")
+        return good("screen", "on")
     return Finding(
         check="screen",
         grade="note",
@@ -175,7 +175,7 @@ def _caps(context: Context) -> Finding:
         return unknown("clocks")
     highest = max(context.max_khz.values()) / 1000
     governor = f", {context.governor}" if context.governor else ""
-    return Finding(check="clocks", grade="good", found=f"up to {highest:.0f} MHz{governor}")
+    return good("clocks", f"up to {highest:.0f} MHz{governor}")
 
 
 def _kind(phone: PhoneState) -> Finding:
@@ -194,4 +194,4 @@ def _kind(phone: PhoneState) -> Finding:
             found="a debug build",
             costs="it is slower than what users have, and by another factor for each program",
         )
-    return Finding(check="system", grade="good", found="a release build")
+    return good("system", "a release build")

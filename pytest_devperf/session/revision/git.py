@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,13 +184,3 @@ def _add(top: Path, commit: str, folder: Path, added: dict[Path, Path]) -> None:
                 f"git -C {top / path} fetch",
             )
         _add(top / path, known, folder / path, added)
-
-
-def is_within(path: str, folders: Sequence[str]) -> bool:
-    """Return whether a relative path is one of these, or in one of them.
-
-    >>> is_within("a/b/c.py", ["a/b"]), is_within("a/bc.py", ["a/b"])
-    (True, False)
-    """
-    parts = path.split("/")
-    return any("/".join(parts[:count]) in folders for count in range(1, len(parts) + 1))
