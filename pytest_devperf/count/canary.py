@@ -14,7 +14,8 @@ from pathlib import Path
 
 from pytest_devperf.count.valgrind import Valgrind, counting_variables
 from pytest_devperf.errors import Unsupported
-from pytest_devperf.untrusted import excerpt, parse_json, printable
+from pytest_devperf.targets.ask import ask_program
+from pytest_devperf.untrusted import parse_json
 
 CODE = """\
 import sys
@@ -41,24 +42,14 @@ def count_canary(valgrind: Valgrind) -> Mapping[str, int]:
         # Without `site`: what is installed changes neither the imports nor the count.
         command = [*valgrind.counting(Path(folder)), sys.executable, "-S", "-c", CODE, str(package), folder]
         try:
-            asked = subprocess.run(
-                command,
-                cwd=folder,
-                env=dict(counting_variables()),
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT_S,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
+            asked = ask_program(command, timeout_s=TIMEOUT_S, cwd=folder, env=counting_variables())
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Unsupported(f"{valgrind.version} cannot run this interpreter: {error}") from None
-    found = _parse_counts(asked.stdout)
-    if asked.returncode or found is None:
-        lines = (asked.stderr or asked.stdout).strip().splitlines()
-        last = excerpt(printable(lines[-1])) if lines else f"exit code {asked.returncode}, no output"
+    found = _parse_counts(asked.out)
+    if asked.code or found is None:
         raise Unsupported(
-            f"{valgrind.version} cannot run {sys.executable}: {last}", "install a newer valgrind or another interpreter"
+            f"{valgrind.version} cannot run {sys.executable}: {asked.end}",
+            "install a newer valgrind or another interpreter",
         )
     return found
 

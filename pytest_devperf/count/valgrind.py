@@ -15,7 +15,7 @@ from pathlib import Path
 from pytest_devperf.count.callgrind import out_file
 from pytest_devperf.count.requests import CODE
 from pytest_devperf.errors import Unsupported
-from pytest_devperf.untrusted import excerpt, printable
+from pytest_devperf.targets.ask import ask_program
 
 HASH_SEED = "0"
 """The same for every count: another one moves the counts of sets and dictionaries of texts by up to 1 %."""
@@ -100,21 +100,12 @@ def find_valgrind() -> Valgrind:
 
 def _version_of(program: str) -> str:
     try:
-        asked = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        asked = ask_program([program, "--version"], timeout_s=TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unsupported(f"{program} does not run: {error}") from None
-    version = asked.stdout.strip()
-    if asked.returncode or not version.startswith("valgrind-"):
-        lines = (asked.stderr or asked.stdout).strip().splitlines()
-        last = excerpt(printable(lines[-1])) if lines else f"exit code {asked.returncode}, no output"
-        raise Unsupported(f"{program} is no valgrind that works: {last}")
+    version = asked.out.strip()
+    if asked.code or not version.startswith("valgrind-"):
+        raise Unsupported(f"{program} is no valgrind that works: {asked.end}")
     return version
 
 

@@ -93,18 +93,12 @@ def scalar_measurement(
     """
     kept = _kept(rows)
     timed = metric.kind == "start"
-    return derive(
-        Measurement(
-            name=metric.name,
-            unit=metric.unit,
-            better=metric.better,
-            kind=metric.kind,
-            process=tuple(processes),
-            samples_ns=kept if timed else None,
-            samples=None if timed else kept,
-            baseline=baseline,
-            stop="done",
-        )
+    return _of_values(
+        metric,
+        processes,
+        samples_ns=kept if timed else None,
+        samples=None if timed else kept,
+        baseline=baseline,
     )
 
 
@@ -117,6 +111,19 @@ def count_measurement(metric: Metric, rows: Rows, processes: Sequence[int], *, l
         processes: (layouts,) index of the process start of each row.
         loops: Runs in one count.
     """
+    return _of_values(metric, processes, samples=_kept(rows), inner_loops=loops)
+
+
+def _of_values(
+    metric: Metric,
+    processes: Sequence[int],
+    *,
+    samples_ns: tuple[tuple[float, ...], ...] | None = None,
+    samples: tuple[tuple[float, ...], ...] | None = None,
+    baseline: float | None = None,
+    inner_loops: int | None = None,
+) -> Measurement:
+    """Make the measurement of a metric that has no rounds."""
     return derive(
         Measurement(
             name=metric.name,
@@ -124,8 +131,10 @@ def count_measurement(metric: Metric, rows: Rows, processes: Sequence[int], *, l
             better=metric.better,
             kind=metric.kind,
             process=tuple(processes),
-            inner_loops=loops,
-            samples=_kept(rows),
+            inner_loops=inner_loops,
+            samples_ns=samples_ns,
+            samples=samples,
+            baseline=baseline,
             stop="done",
         )
     )

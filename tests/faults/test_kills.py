@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import VirtualClock, drive
+from driving import MS, SPEED, TWO, VirtualClock, drive
 from killing import Countdown, in_child, was_killed, watch_changes
 
-from pytest_devperf.case.workload import Call
 from pytest_devperf.record.codec import encode
 from pytest_devperf.record.record import DeviceRecord, Document, Run
-from pytest_devperf.session.starts.meter import Meter
 from pytest_devperf.store.check import examine
 from pytest_devperf.store.folder import FolderStore
 from pytest_devperf.store.generation import save_run
@@ -33,7 +31,6 @@ KILLS = int(os.environ.get("DEVPERF_FAULTS", "6"))
 SEED = int(os.environ.get("DEVPERF_FAULTS_SEED", "7"))
 
 HOST = DeviceRecord(fingerprint="0123456789ab", kind="host", model="Board")
-MS = 1_000_000
 
 
 def a_run(run_id: str, taken_at: str = "2026-11-29T20:15:03Z") -> Run:
@@ -96,20 +93,6 @@ def test_a_save_that_is_killed_at_any_step_harms_nothing(tmp_path: Path, saved: 
 # -- sessions ---------------------------------------------------------------------------------------
 
 
-def fast() -> None: ...
-def slow() -> None: ...
-
-
-def times_fast(meter: Meter) -> None:
-    meter.time("latency", Call(function=fast))
-
-
-def times_slow(meter: Meter) -> None:
-    meter.time("latency", Call(function=slow))
-
-
-TESTS = {"a::fast": times_fast, "a::slow": times_slow}
-SPEED = {"fast": MS, "slow": 5 * MS}
 SLOWER = {"fast": MS, "slow": 10 * MS}
 SESSIONS: Mapping[str, Mapping[str, Any]] = {
     "measuring": {"save": "new", "takes_ns": SPEED},
@@ -123,7 +106,7 @@ def without_names(data: bytes) -> Any:
 
 
 def measure(folder: Path, result: Path, **settings: Any) -> None:
-    done = drive(TESTS, folder, **settings)
+    done = drive(TWO, folder, **settings)
     result.write_bytes(encode(Document(runs=done.report.runs)))
 
 
@@ -150,7 +133,7 @@ def test_a_session_that_is_killed_again_and_again_ends_as_one_that_was_not(
     tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings, chance = SESSIONS[kind], random.Random(f"{SEED} {kind}")
-    drive(TESTS, tmp_path, save="base", takes_ns=SPEED)
+    drive(TWO, tmp_path, save="base", takes_ns=SPEED)
     measure(tmp_path, tmp_path / "whole.txt", **settings)
     whole = without_names((tmp_path / "whole.txt").read_bytes())
     before = files_below(tmp_path / ".devperf")

@@ -7,29 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from driving import Driven, drive
+from driving import MS, SPEED, TWO, Driven, drive, fast, times_fast, times_slow
 
 from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import UsageError
 from pytest_devperf.session.starts.meter import Meter
-
-MS = 1_000_000
-
-
-def fast() -> None: ...
-def slow() -> None: ...
-
-
-def times_fast(meter: Meter) -> None:
-    meter.time("latency", Call(function=fast))
-
-
-def times_slow(meter: Meter) -> None:
-    meter.time("latency", Call(function=slow))
-
-
-TWO = {"a::fast": times_fast, "a::slow": times_slow}
-SPEED = {"fast": MS, "slow": 5 * MS}
 
 
 def measure(folder: Path, tests=TWO, takes_ns=SPEED, **settings) -> Driven:

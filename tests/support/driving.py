@@ -39,6 +39,25 @@ from pytest_devperf.targets.device import Device
 Test = Callable[[Meter], object]
 """What a test does with its meter."""
 
+MS = 1_000_000
+
+
+def fast() -> None: ...
+def slow() -> None: ...
+
+
+def times_fast(meter: Meter) -> None:
+    meter.time("latency", Call(function=fast))
+
+
+def times_slow(meter: Meter) -> None:
+    meter.time("latency", Call(function=slow))
+
+
+TWO: Mapping[str, Test] = {"a::fast": times_fast, "a::slow": times_slow}
+SPEED = {"fast": MS, "slow": 5 * MS}
+"""Two cases, and how long their functions take in ns."""
+
 
 class VirtualClock:
     def __init__(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from counted import COUNTING
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,14 +20,6 @@ from pytest_devperf.metric import IR, count_metric
 from pytest_devperf.record.measurement import count_measurement, derive, with_confirmation
 from pytest_devperf.record.record import Change, Counting, DeviceRecord, Measurement, Record, WorkloadRecord
 
-COUNTING = Counting(
-    tool="valgrind-3.19.0",
-    abi="x86_64",
-    python="CPython 3.11.7",
-    libc="glibc 2.36",
-    allocator="tcache",
-    canary={"a": 10},
-)
 POLICY = Policy()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from counted import COUNTING as COUNTED
 
 from pytest_devperf.errors import UsageError
 from pytest_devperf.metric import count_metric
@@ -21,14 +22,7 @@ from pytest_devperf.store.store import LabelSummary
 from pytest_devperf.targets.device import Device
 
 HERE = Device(kind="host", model="here", cores=2, memory_gib=8)
-COUNTING = Counting(
-    tool="valgrind-3.19.0",
-    abi="x86_64",
-    python="CPython 3.11.7",
-    libc="glibc 2.36",
-    allocator="tcache",
-    canary={"a": 1},
-)
+COUNTING = msgspec.structs.replace(COUNTED, canary={"a": 1})
 OTHER = msgspec.structs.replace(COUNTING, canary={"a": 2})
 
 

@@ -12,7 +12,8 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.session.launch.handover import HANDOVER_VERSION
 from pytest_devperf.session.launch.interpreter import HERE, Environment
 from pytest_devperf.session.launch.origin import ENVIRONMENT
-from pytest_devperf.untrusted import excerpt, parse_json, printable
+from pytest_devperf.targets.ask import ask_program
+from pytest_devperf.untrusted import parse_json
 
 PROBE = """\
 import json, sys
@@ -87,23 +88,12 @@ def _ask(option: str, path: Path) -> dict[str, str | int]:
     environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONHOME"}
     try:
         with tempfile.TemporaryDirectory(prefix="devperf-") as folder:
-            asked = subprocess.run(
-                [str(path), "-c", PROBE],
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT_S,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
+            asked = ask_program([str(path), "-c", PROBE], timeout_s=TIMEOUT_S, cwd=folder, env=environment)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{option} does not run: {error}") from None
-    found = parse_probe(asked.stdout)
+    found = parse_probe(asked.out)
     if found is None:
-        lines = (asked.stderr or asked.stdout).strip().splitlines()
-        shown = excerpt(printable(lines[-1])) if lines else f"exit code {asked.returncode}, no output"
-        raise UsageError(f"{option} is not a working Python interpreter: {shown}")
+        raise UsageError(f"{option} is not a working Python interpreter: {asked.end}")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 import msgspec
 
@@ -16,6 +16,8 @@ from pytest_devperf.session.cases.found import OldFound
 from pytest_devperf.session.launch.follow import WorkerResult
 from pytest_devperf.session.starts.start import CaseStart
 from pytest_devperf.targets.app.wire import CaseReport
+
+T = TypeVar("T")
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,10 +89,7 @@ def decode_header(data: bytes, source: str) -> LogHeader:
     Raises:
         StoreError: It is not one.
     """
-    try:
-        return _headers.decode(data)
-    except (msgspec.DecodeError, RecursionError):
-        raise StoreError(f"{source} was written by another version of pytest-devperf", "delete it") from None
+    return _decode(_headers, data, f"{source} was written by another version of pytest-devperf")
 
 
 def decode_entry(data: bytes, source: str) -> Entry:
@@ -99,10 +98,14 @@ def decode_entry(data: bytes, source: str) -> Entry:
     Raises:
         StoreError: It is not one.
     """
+    return _decode(_entries, data, f"{source} contains an entry of another version of pytest-devperf")
+
+
+def _decode(decoder: msgspec.msgpack.Decoder[T], data: bytes, otherwise: str) -> T:
     try:
-        return _entries.decode(data)
+        return decoder.decode(data)
     except (msgspec.DecodeError, RecursionError):
-        raise StoreError(f"{source} contains an entry of another version of pytest-devperf", "delete it") from None
+        raise StoreError(otherwise, "delete it") from None
 
 
 def looks_of(entry: Entry) -> list[Context]:
