@@ -112,6 +112,19 @@ def test_an_unseen_child_is_reported_as_uncounted(monkeypatch):
     assert watched.unseen
 
 
+def test_a_child_that_seems_a_little_larger_than_its_parent_was_only_started_by_it(monkeypatch):
+    """The system's size of a child begins with its parent's, and both are counted inexactly."""
+    monkeypatch.setattr(children.MemoryReader, "peak_bytes", lambda _: 100 * MIB)
+    ends = iter([children._Ended((1,), 0), children._Ended((2,), 100 * MIB + 4096)])
+    monkeypatch.setattr(children, "_read_ended", lambda: next(ends))
+    monkeypatch.setattr(ChildrenMemory, "_start", lambda _: None)
+    watched = ChildrenMemory(os.getpid())
+    with watched.watched():
+        pass
+
+    assert (watched.peak_bytes, watched.unseen) == (0, True)
+
+
 def test_a_watcher_that_is_killed_costs_nothing_but_what_it_saw(monkeypatch):
     watched = ChildrenMemory(os.getpid())
     monkeypatch.setattr(children, "WATCHER", ("sh", "-c", "echo ready; exit 1"))
