@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from made_reports import Made, made_report, usual_names
 
 from pytest_devperf.report.html.page import render as render_html
-from pytest_devperf.report.markdown import render as render_markdown
+from pytest_devperf.report.markdown.text import render as render_markdown
 
 WATCH = """
 const done = arguments[0];

@@ -167,10 +167,10 @@ def _command() -> str:
     from pytest_devperf.cli.command import VERBS, module_of, parser_of
 
     parts = []
-    for verb, what in VERBS.items():
+    for verb in VERBS:
         module = module_of(verb)
         actions = [each for each in parser_of(verb)._actions if each.dest != "help"]
-        described = inspect.cleandoc(module.__doc__ or what)
+        described = inspect.cleandoc(module.__doc__)
         rows = [(_written(action), _escaped(_help_of(action))) for action in actions]
         arguments = f"\n\n{table(('argument', 'meaning'), rows)}" if rows else "\n"
         examples = "\n".join(f"    {each}" for each in module.EXAMPLES)

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     )
     from pytest_devperf.targets.survey import Survey
     from pytest_devperf.tool.output import Output, Value
-    from pytest_devperf.tool.readers import Reader, parse_output
+    from pytest_devperf.tool.parse import parse_output
+    from pytest_devperf.tool.readers import Reader
 
 __all__ = [
     "Answering",
@@ -138,7 +139,8 @@ _HOMES = {
     ),
     "targets.survey": ("Survey",),
     "tool.output": ("Output", "Value"),
-    "tool.readers": ("Reader", "parse_output"),
+    "tool.parse": ("parse_output",),
+    "tool.readers": ("Reader",),
 }
 """Module -> the public names in it."""
 

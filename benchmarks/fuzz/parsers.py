@@ -36,9 +36,10 @@ from pytest_devperf.model_file.onnx import parse_schema, read_schema
 from pytest_devperf.model_file.tensor import TensorSpec
 from pytest_devperf.record.codec import decode, decode_heads, encode
 from pytest_devperf.record.record import Document
-from pytest_devperf.report import as_noise, as_text
 from pytest_devperf.report.detail import failure_text
 from pytest_devperf.report.report import Report
+from pytest_devperf.report.terminal import noise as as_noise
+from pytest_devperf.report.terminal import text as as_text
 from pytest_devperf.sensor import batch, proc, zone
 from pytest_devperf.sensor.android import battery, clock, power, properties, thermal
 from pytest_devperf.sensor.host import cpus, macos
@@ -56,9 +57,9 @@ from pytest_devperf.simphone.adb.wire import read_packet
 from pytest_devperf.simphone.isolation.elf import read_elf
 from pytest_devperf.store import commit, naming
 from pytest_devperf.store.file import read_file
-from pytest_devperf.store.index import decode_entry as decode_index_entry
 from pytest_devperf.store.open import open_store
-from pytest_devperf.store.remote import without_secrets
+from pytest_devperf.store.remote.index import decode_entry as decode_index_entry
+from pytest_devperf.store.remote.store import without_secrets
 from pytest_devperf.targets.android.adb import attached, stream, sync
 from pytest_devperf.targets.android.phone import file_store, identity, lease, reading, undo_journal, work_folder
 from pytest_devperf.targets.android.runner import setup

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from benchmarks.verdicts.machine import VirtualClock, VirtualTarget
 from benchmarks.verdicts.session import AWAY_S, Bench, Outcome, Pending, iterations_of, record_of, target_of
 from pytest_devperf.case.workload import Command
-from pytest_devperf.compare.against import InTurnsSoFar, judge_in_turns
 from pytest_devperf.compare.compare import worst
-from pytest_devperf.compare.decision import MoreStarts, next_in_turns
-from pytest_devperf.compare.in_turns import USUAL_PAIRS, looks_of
-from pytest_devperf.compare.pairs import READY, ROUNDS, ready_iterations, turns_and_ready
+from pytest_devperf.compare.in_turns.case import InTurnsSoFar, judge_in_turns
+from pytest_devperf.compare.in_turns.metric import USUAL_PAIRS, looks_of
+from pytest_devperf.compare.in_turns.pairs import READY, ROUNDS, ready_iterations, turns_and_ready
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.stopping.decision import MoreStarts, next_in_turns
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.measure.turns import Sides, run_turns

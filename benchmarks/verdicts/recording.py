@@ -25,9 +25,9 @@ import numpy as np
 
 from benchmarks.verdicts.real import hogs
 from pytest_devperf.case.workload import Call
-from pytest_devperf.compare.in_turns import LOOKS
+from pytest_devperf.compare.in_turns.metric import LOOKS
+from pytest_devperf.compare.in_turns.pairs import turns
 from pytest_devperf.compare.looks import FIRST_STARTS, MOST_SAVED, MOST_STARTS
-from pytest_devperf.compare.pairs import turns
 from pytest_devperf.measure.loop import Job, take_round
 from pytest_devperf.measure.warmup import warm_up
 from pytest_devperf.targets.awaited import run_now

@@ -22,12 +22,18 @@ import numpy as np
 
 from benchmarks.verdicts.table import laid_out
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.compare.against import judge_in_turns
-from pytest_devperf.compare.bound import early_bound_ns
-from pytest_devperf.compare.decision import Judged, MoreStarts, next_in_turns, next_of_comparison, next_of_saving
 from pytest_devperf.compare.history import Baseline, BaselineRun
+from pytest_devperf.compare.in_turns.case import judge_in_turns
 from pytest_devperf.compare.looks import FIRST_STARTS, SAVED_STARTS
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.stopping.bound import early_bound_ns
+from pytest_devperf.compare.stopping.decision import (
+    Judged,
+    MoreStarts,
+    next_in_turns,
+    next_of_comparison,
+    next_of_saving,
+)
 from pytest_devperf.measure.loop import enough
 from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.measure.undisturbed import earlier_of

@@ -1,7 +1,7 @@
 """A session on a virtual device, from the first process start to the verdict, with the plugin's own functions.
 
 The steps are those of the plugin with a real device, on one made of arithmetic: starts of all pending cases are
-interleaved, `run_start` takes the rounds, a baseline sets pace and bound, `compare/decision` returns the next step.
+interleaved, `run_start` takes the rounds, a baseline sets pace and bound, `next_of_comparison` returns the next step.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from benchmarks.verdicts.influences import Kind
 from benchmarks.verdicts.machine import Machine, VirtualCase, VirtualClock, VirtualTarget, build
 from pytest_devperf.case.plan import Plan, rounds_of_first_look, rounds_of_start
 from pytest_devperf.case.workload import Command
-from pytest_devperf.compare.bound import early_bound_ns, pace_of
 from pytest_devperf.compare.compare import compare
-from pytest_devperf.compare.decision import Judged, MoreStarts, next_of_comparison, next_of_saving
 from pytest_devperf.compare.history import Baseline, gather
 from pytest_devperf.compare.looks import FIRST_STARTS, SAVED_STARTS
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.stopping.bound import early_bound_ns, pace_of
+from pytest_devperf.compare.stopping.decision import Judged, MoreStarts, next_of_comparison, next_of_saving
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import Round, StartPlan, StartResult
 from pytest_devperf.measure.undisturbed import earlier_of

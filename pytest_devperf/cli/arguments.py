@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_devperf.cli.output import EXIT_USAGE
 from pytest_devperf.metric import LONGEST_S
-from pytest_devperf.report.plain import encodable
+from pytest_devperf.report.terminal.plain import encodable
 from pytest_devperf.untrusted import parse_number
 
 if TYPE_CHECKING:

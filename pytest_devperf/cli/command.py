@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.cli.output import EXIT_FAILED, EXIT_USAGE, echo, echo_error
@@ -13,30 +14,38 @@ if TYPE_CHECKING:
 
     from pytest_devperf.cli.arguments import Parser
 
-VERBS = {
-    "list": "list the devices and labels of a store, with -v every run",
-    "show": "show one run: its cases, metrics and context",
-    "compare": "compare saved runs or files, with the verdicts of the plugin",
-    "history": "show one case over all runs of a label, and the commits that changed it",
-    "explain": "show where the time of one case goes, or what changed since a saved run",
-    "report": "write a run as one HTML file with charts, or as Markdown",
-    "export": "write runs as CSV, JSON, Markdown, or for github-action-benchmark or Bencher",
-    "import": "save results of pytest-benchmark, Google Benchmark, androidx or hyperfine",
-    "noise": "show how far saved runs of unchanged code differ, and which tolerance suits",
-    "fsck": "examine the files of a store: damaged runs, leftovers of saves that were killed",
-    "devices": "list attached and known devices: their state, what was left on them, their last run",
-    "doctor": "examine whether a device is fit to measure on, and what would help",
-    "prune": "list or delete old runs, by age, number and label",
-    "cooldown": "wait until a device has cooled down",
-    "setup-android": "prepare the runner and runtime library for a phone, once",
-    "unpin": "undo changes that were left on a phone",
-    "sim": "run a simulated phone for adb until Ctrl-C",
-    "completion": "print a script that completes verbs and options in a shell",
-}
-"""Description of every verb, in the order of `devperf --help`."""
 
-MODULES = {"import": "import_results"}
-"""Modules that cannot have the name of their verb."""
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb: its module below `cli/`, which is imported when the verb is used, and its purpose."""
+
+    module: str
+    purpose: str
+
+
+VERBS: Mapping[str, Verb] = {
+    "list": Verb("runs.list", "list the devices and labels of a store, with -v every run"),
+    "show": Verb("runs.show", "show one run: its cases, metrics and context"),
+    "compare": Verb("runs.compare", "compare saved runs or files, with the verdicts of the plugin"),
+    "history": Verb("runs.history", "show one case over all runs of a label, and the commits that changed it"),
+    "explain": Verb("runs.explain", "show where the time of one case goes, or what changed since a saved run"),
+    "report": Verb("runs.report", "write a run as one HTML file with charts, or as Markdown"),
+    "export": Verb("runs.export", "write runs as CSV, JSON, Markdown, or for github-action-benchmark or Bencher"),
+    "import": Verb("runs.import_results", "save results of pytest-benchmark, Google Benchmark, androidx or hyperfine"),
+    "noise": Verb("runs.noise", "show how far saved runs of unchanged code differ, and which tolerance suits"),
+    "fsck": Verb("runs.fsck", "examine the files of a store: damaged runs, leftovers of saves that were killed"),
+    "devices": Verb(
+        "devices.list", "list attached and known devices: their state, what was left on them, the last run"
+    ),
+    "doctor": Verb("devices.doctor", "examine whether a device is fit to measure on, and what would help"),
+    "prune": Verb("runs.prune", "list or delete old runs, by age, number and label"),
+    "cooldown": Verb("devices.cooldown", "wait until a device has cooled down"),
+    "setup-android": Verb("devices.setup_android", "prepare the runner and runtime library for a phone, once"),
+    "unpin": Verb("devices.unpin", "undo changes that were left on a phone"),
+    "sim": Verb("devices.sim", "run a simulated phone for adb until Ctrl-C"),
+    "completion": Verb("completion", "print a script that completes verbs and options in a shell"),
+}
+"""Every verb, in the order of `devperf --help`."""
 
 _EXIT_INTERRUPTED = 130
 """Exit code of a shell after Ctrl-C."""
@@ -78,7 +87,7 @@ def module_of(verb: str) -> Any:  # noqa: ANN401 - a module with `add_arguments`
     """Import the module of a verb."""
     from importlib import import_module
 
-    return import_module(f"pytest_devperf.cli.{MODULES.get(verb, verb.replace('-', '_'))}")
+    return import_module(f"pytest_devperf.cli.{VERBS[verb].module}")
 
 
 def parser_of(verb: str) -> Parser:
@@ -104,9 +113,9 @@ def parser_of_all() -> argparse.ArgumentParser:
 
     whole = argparse.ArgumentParser(prog="devperf", description="Work with saved performance runs, without pytest.")
     verbs = whole.add_subparsers(parser_class=Parser)
-    for verb, what in VERBS.items():
+    for verb, each in VERBS.items():
         module = module_of(verb)
-        module.add_arguments(verbs.add_parser(verb, help=what, description=module.__doc__, allow_abbrev=False))
+        module.add_arguments(verbs.add_parser(verb, help=each.purpose, description=module.__doc__, allow_abbrev=False))
     return whole
 
 
@@ -118,7 +127,7 @@ def _help() -> str:
             "",
             "Work with saved performance runs, without pytest.",
             "",
-            *(f"  {verb:{width}}  {what}" for verb, what in VERBS.items()),
+            *(f"  {verb:{width}}  {each.purpose}" for verb, each in VERBS.items()),
             "",
             "devperf VERB --help shows the arguments of a verb, devperf --version the version.",
             "Exit codes: 0 success, 1 a regression or nothing compared, 4 a usage error.",

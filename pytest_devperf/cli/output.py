@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from pytest_devperf.report.plain import encodable
+from pytest_devperf.report.terminal.plain import encodable
 from pytest_devperf.untrusted import format_json, printable
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_devperf.compare.change import lost, unjudged
-from pytest_devperf.compare.counted import COUNTED, counts_only, disagreement, judge_counts, left_out
 from pytest_devperf.compare.gate import Gate, check, unlike_metric
 from pytest_devperf.compare.history import Baseline, BaselineRun
 from pytest_devperf.compare.looks import Further
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.verdict import Judged, judge
+from pytest_devperf.compare.rule.counted import COUNTED, counts_only, disagreement, judge_counts, left_out
+from pytest_devperf.compare.rule.verdict import Judged, judge
 from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.record import Change, Comparison, Measurement, Record, Verdict
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as with_fields
 
 from pytest_devperf import stats
-from pytest_devperf.compare.estimate import NotSamples, estimate
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.threshold import tolerance_of
-from pytest_devperf.compare.verdict import Judged, judge
+from pytest_devperf.compare.rule.estimate import NotSamples, estimate
+from pytest_devperf.compare.rule.threshold import tolerance_of
+from pytest_devperf.compare.rule.verdict import Judged, judge
 from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.record import Confirmation, Measurement, Record
 

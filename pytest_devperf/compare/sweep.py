@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from pytest_devperf import stats
-from pytest_devperf.compare.estimate import Estimate, NotSamples, estimate
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.threshold import TICKS, tolerance_of
+from pytest_devperf.compare.rule.estimate import Estimate, NotSamples, estimate
+from pytest_devperf.compare.rule.threshold import TICKS, tolerance_of
 from pytest_devperf.metric import INFORMATIONAL, NS_PER_MS
 from pytest_devperf.record.record import Measurement, Record
 

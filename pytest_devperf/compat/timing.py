@@ -11,7 +11,7 @@ from pytest_devperf.case.workload import Call, Repeats
 from pytest_devperf.errors import CaseError
 from pytest_devperf.metric import LATENCY, NS_PER_S
 from pytest_devperf.plugin.fixture import Benchmark
-from pytest_devperf.session.starts.once import Once
+from pytest_devperf.session.starts.meters.once import Once
 
 __tracebackhide__ = True
 # pytest hides these frames: the traceback of a workload's exception goes from the test to where it was raised.

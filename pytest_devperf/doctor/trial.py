@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.case.workload import Command
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.verdict import judge
+from pytest_devperf.compare.rule.verdict import judge
 from pytest_devperf.measure.loop import RoundHooks, run_start
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.metric import LATENCY, Metric

@@ -16,7 +16,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.record.codec import encode
 from pytest_devperf.record.record import Document, Measurement, Record, Run
-from pytest_devperf.report.markdown import render
+from pytest_devperf.report.markdown.text import render
 from pytest_devperf.report.report import Report
 from pytest_devperf.untrusted import format_json, printable
 

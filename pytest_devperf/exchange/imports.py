@@ -17,8 +17,8 @@ from pytest_devperf.record.measurement import derive
 from pytest_devperf.record.record import Commit, DeviceRecord, Measurement, Record, Run, WorkloadRecord
 from pytest_devperf.sensor.context import RunContext
 from pytest_devperf.targets.device import HOST, Device
+from pytest_devperf.tool.extract import distinct, durations_ns, guarded, json_in, refuse
 from pytest_devperf.tool.readers import READERS
-from pytest_devperf.tool.reading import distinct, durations_ns, guarded, json_in, refuse
 
 PYTEST_BENCHMARK = "pytest-benchmark"
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pytest_devperf.model_file.flatbuffer import Table, read_root
 from pytest_devperf.model_file.method import MAIN, Method, read_methods
 from pytest_devperf.model_file.tensor import Size, TensorSpec
-from pytest_devperf.tool.reading import distinct
+from pytest_devperf.tool.extract import distinct
 
 STAMP = b"TFL3"
 

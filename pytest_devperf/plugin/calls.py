@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_devperf.plugin.fixture import Benchmark
     from pytest_devperf.session.devices.our_targets import TargetOptions
     from pytest_devperf.session.devices.targets import SessionTargets
-    from pytest_devperf.session.starts.count_meter import AnyMeter
+    from pytest_devperf.session.starts.meters.counting import AnyMeter
     from pytest_devperf.targets.protocol import Target
 
 AnyBenchmark = TypeVar("AnyBenchmark", bound="Benchmark")
@@ -95,7 +95,7 @@ def benchmark_of(request: pytest.FixtureRequest, kind: type[AnyBenchmark]) -> An
     folder = str(request.node.path.parent)
     if meter is not None:
         return kind(Workloads(meter.bench.case.id, folder, config.stash[PROVIDERS]), meter)
-    from pytest_devperf.session.starts.once import Once
+    from pytest_devperf.session.starts.meters.once import Once
 
     elsewhere = target_elsewhere(request.node) if meters is None else None
     if elsewhere is not None:

@@ -11,12 +11,12 @@ import pytest
 
 from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.metric import LATENCY, Better
-from pytest_devperf.session.starts.awaited import AwaitedCalls
+from pytest_devperf.session.starts.meters.awaited import AwaitedCalls
 
 if TYPE_CHECKING:
     from pytest_devperf.case.workload import Call
-    from pytest_devperf.session.starts.count_meter import AnyMeter
-    from pytest_devperf.session.starts.once import Once
+    from pytest_devperf.session.starts.meters.counting import AnyMeter
+    from pytest_devperf.session.starts.meters.once import Once
     from pytest_devperf.session.starts.workloads import Paired, Workloads
 
 __tracebackhide__ = True

@@ -28,7 +28,7 @@ from pytest_devperf.session.session import Session
 from pytest_devperf.session.starts.device import is_phone
 
 if TYPE_CHECKING:
-    from pytest_devperf.session.starts.count_meter import AnyMeter
+    from pytest_devperf.session.starts.meters.counting import AnyMeter
 
 
 class Place(Protocol):

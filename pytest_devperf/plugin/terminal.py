@@ -13,13 +13,13 @@ from _pytest._io.wcwidth import wcswidth
 
 from pytest_devperf.english import counted
 from pytest_devperf.record.codec import settings_of
-from pytest_devperf.report import as_text
 from pytest_devperf.report.github import without_command
 from pytest_devperf.report.header import header_lines, plan_line
-from pytest_devperf.report.live import format_cooling, format_measuring
-from pytest_devperf.report.paint import Paint, Tone
 from pytest_devperf.report.report import Report
 from pytest_devperf.report.table import wrapped
+from pytest_devperf.report.terminal import text as as_text
+from pytest_devperf.report.terminal.live import format_cooling, format_measuring
+from pytest_devperf.report.terminal.paint import Paint, Tone
 from pytest_devperf.session.live_line import LiveLine
 from pytest_devperf.untrusted import printable
 
@@ -233,7 +233,7 @@ class Screen:
 
     def noise(self, reporter: Any, noises: Mapping[str, tuple[Noise, ...]]) -> None:  # noqa: ANN401 - pytest's own
         """Print how repetitions of unchanged code differ."""
-        from pytest_devperf.report.as_noise import render
+        from pytest_devperf.report.terminal.noise import render
 
         reporter.write_sep("-", "devperf: noise of unchanged code")
         for line in render(noises, width=reporter._tw.fullwidth).splitlines():  # noqa: SLF001 - as above

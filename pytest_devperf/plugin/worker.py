@@ -18,8 +18,8 @@ from pytest_devperf.plugin.calls import CALLS, METERS, PROVIDERS, Calls, open_ta
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.session.devices.our_targets import TargetOptions
 from pytest_devperf.session.launch.handover import Handover, Turns, WantedCase, parse_handover
-from pytest_devperf.session.starts.bench import Bench, Tools
-from pytest_devperf.session.starts.meter import Meter
+from pytest_devperf.session.starts.meters.bench import Bench, Tools
+from pytest_devperf.session.starts.meters.timing import Meter
 from pytest_devperf.session.starts.orders import LaterOrders
 from pytest_devperf.session.starts.prefixes import prefixes_of
 from pytest_devperf.targets.device import HOST
@@ -27,7 +27,7 @@ from pytest_devperf.targets.device import HOST
 if TYPE_CHECKING:
     from pytest_devperf.session.launch.layouts import Layouts
     from pytest_devperf.session.launch.turn_client import TurnClient
-    from pytest_devperf.session.starts.count_meter import AnyMeter
+    from pytest_devperf.session.starts.meters.counting import AnyMeter
 
 NEUTRAL: dict[str, Any] = {
     # Only the parent writes these files. `log_file=None` would fall back to the ini key.

@@ -31,7 +31,7 @@ def _write_html(report: Report, baselines: Baselines, histories: Histories) -> s
 
 
 def _write_markdown(report: Report, baselines: Baselines, histories: Histories) -> str:  # noqa: ARG001 - no charts
-    from pytest_devperf.report.markdown import render
+    from pytest_devperf.report.markdown.text import render
 
     return render(report)
 

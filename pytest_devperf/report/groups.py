@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Change, Record, Run
-from pytest_devperf.report.as_text import reasons
 from pytest_devperf.report.outcome import OUTCOMES
 from pytest_devperf.report.report import Report, kind_of
+from pytest_devperf.report.terminal.text import reasons
 from pytest_devperf.untrusted import printable
 
 

@@ -14,17 +14,17 @@ from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.log.resumption import Resumption
 from pytest_devperf.session.readiness import ReadyPhones, note_wait
 from pytest_devperf.session.running.launchers import Launchers
-from pytest_devperf.session.starts.app import AppLaunch, LaunchOptions
-from pytest_devperf.session.starts.bench import Bench
 from pytest_devperf.session.starts.device import is_this_machine
-from pytest_devperf.session.starts.meter import Meter
+from pytest_devperf.session.starts.meters.app import AppLaunch, LaunchOptions
+from pytest_devperf.session.starts.meters.bench import Bench
+from pytest_devperf.session.starts.meters.timing import Meter
 from pytest_devperf.session.starts.orders import Orders
 from pytest_devperf.session.starts.start import CaseStart
 from pytest_devperf.session.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.session.starts.count_meter import AnyMeter
+    from pytest_devperf.session.starts.meters.counting import AnyMeter
     from pytest_devperf.targets.protocol import Target
 
 
@@ -56,7 +56,7 @@ class FirstStarts:
             partial(self.launchers.cooler.again, state=state),
         )
         if orders.role == "counted":
-            from pytest_devperf.session.starts.count_meter import CountMeter
+            from pytest_devperf.session.starts.meters.counting import CountMeter
 
             return CountMeter(bench)
         return Meter(bench, launch=launch)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from pytest_devperf.report.plain import encodable
+from pytest_devperf.report.terminal.plain import encodable
 
 NAME = "devperf: "
 """Beginning of the live line, so that it is not taken for output of pytest or the test."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.report.live import wait_words
+from pytest_devperf.report.terminal.live import wait_words
 from pytest_devperf.sensor.instrument import read_instrument
 from pytest_devperf.session.devices.targets import AUTO, Noticing, Pinning, SessionTargets
 from pytest_devperf.session.starts.device import is_phone
@@ -127,7 +127,7 @@ def refuse_other_counting(settings: Settings, baselines: Baselines, counting: Co
         raise UsageError(
             f"--devperf-compare={settings.compare} has no instructions to compare with: save it with --devperf-count"
         )
-    from pytest_devperf.compare.counted import unlike_counting
+    from pytest_devperf.compare.rule.counted import unlike_counting
 
     reasons = [unlike_counting(counting, each) for each in counted]
     if all(reasons):

@@ -45,14 +45,14 @@ from pytest_devperf.session.readiness import (
 from pytest_devperf.session.running.counting import SessionCounting
 from pytest_devperf.session.running.launchers import Launchers
 from pytest_devperf.session.schedule import Schedule, groups
-from pytest_devperf.session.starts.app import LaunchOptions
 from pytest_devperf.session.starts.device import is_this_machine
+from pytest_devperf.session.starts.meters.app import LaunchOptions
 from pytest_devperf.session.starts.orders import FirstOrders, Orders
 from pytest_devperf.session.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
-    from pytest_devperf.session.starts.count_meter import AnyMeter
+    from pytest_devperf.session.starts.meters.counting import AnyMeter
 
 
 @dataclass(kw_only=True)

@@ -10,8 +10,8 @@ from pytest_devperf.errors import StoreError
 from pytest_devperf.record.codec import decode
 from pytest_devperf.record.record import Run
 from pytest_devperf.store.files import FileStore, StorePath
-from pytest_devperf.store.index import INDEX, decode_entry, number_of
 from pytest_devperf.store.naming import age_of
+from pytest_devperf.store.remote.index import INDEX, decode_entry, number_of
 from pytest_devperf.store.writing import is_temporary
 
 Kind = Literal["damaged", "leftover", "ignored"]

@@ -27,7 +27,7 @@ def open_store(spec: str | None, rootdir: str | Path) -> Store:
     """
     spec = spec or DEFAULT
     if _URL.match(spec):
-        from pytest_devperf.store.remote import RemoteStore
+        from pytest_devperf.store.remote.store import RemoteStore
 
         return RemoteStore(spec)
     from pytest_devperf.store.folder import FolderStore

@@ -1,1 +1,1 @@
-"""Parse the output of benchmark tools into samples: one `parse_*(text)` function per tool."""
+"""Convert the output of benchmark tools to samples."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from captured import captured
 
-from pytest_devperf.tool.androidx import parse_androidx
-from pytest_devperf.tool.benchncnn import parse_benchncnn
-from pytest_devperf.tool.executor_runner import parse_executor_runner
-from pytest_devperf.tool.google_benchmark import parse_google_benchmark
-from pytest_devperf.tool.llama_bench import parse_llama_bench
+from pytest_devperf.tool.readers.androidx import parse_androidx
+from pytest_devperf.tool.readers.benchncnn import parse_benchncnn
+from pytest_devperf.tool.readers.executor_runner import parse_executor_runner
+from pytest_devperf.tool.readers.google_benchmark import parse_google_benchmark
+from pytest_devperf.tool.readers.llama_bench import parse_llama_bench
 
 FILES = {
     "tools/google_benchmark.json": (parse_google_benchmark, 3),

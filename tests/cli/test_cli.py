@@ -13,7 +13,7 @@ from waiting import running
 
 from pytest_devperf import __version__, cli
 from pytest_devperf.cli import main
-from pytest_devperf.cli.command import MODULES, VERBS
+from pytest_devperf.cli.command import VERBS
 from pytest_devperf.record.codec import encode
 from pytest_devperf.record.record import Confirmation, DeviceRecord, Document
 
@@ -46,10 +46,11 @@ def test_help_names_every_verb_and_the_exit_codes(capsys):
 
 
 def test_no_verb_is_forgotten_in_the_help():
-    modules = Path(cli.__file__).parent.glob("*.py")
-    named = {each.stem for each in modules if "\ndef add_arguments(" in each.read_text("utf-8")}
+    room = Path(cli.__file__).parent
+    modules = {".".join(each.relative_to(room).with_suffix("").parts): each for each in room.rglob("*.py")}
+    verbs = {name for name, each in modules.items() if "\ndef add_arguments(" in each.read_text("utf-8")}
 
-    assert named == {MODULES.get(verb, verb.replace("-", "_")) for verb in VERBS}
+    assert verbs == {each.module for each in VERBS.values()}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_devperf.cli import main
 from pytest_devperf.store.folder import FolderStore
-from pytest_devperf.store.remote import RemoteStore
+from pytest_devperf.store.remote.store import RemoteStore
 
 Store = FolderStore
 

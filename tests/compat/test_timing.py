@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pytest_devperf.compat.timing import Timing
-from pytest_devperf.session.starts.count_meter import CountMeter
-from pytest_devperf.session.starts.meter import Meter
-from pytest_devperf.session.starts.once import Once
+from pytest_devperf.session.starts.meters.counting import CountMeter
+from pytest_devperf.session.starts.meters.once import Once
+from pytest_devperf.session.starts.meters.timing import Meter
 from pytest_devperf.session.starts.workloads import Workloads
 
 

@@ -184,7 +184,7 @@ EXCUSED: Mapping[str, str] = {
     "targets/android/runner/build.py": "sources_sha256",
     "targets/host/models/executorch_build.py": "build",
     # An environment's own packages, settings of this machine, and this package's own files.
-    "cli/import_results.py": "run",
+    "cli/runs/import_results.py": "run",
     "cli/output.py": "echo_runs",
     "count/callgrind.py": "read_totals",
     "count/forks.py": "run_in_fork",
@@ -196,7 +196,7 @@ EXCUSED: Mapping[str, str] = {
     "session/log/unfinished.py": "read_unfinished",
     "session/revision/builds.py": "_direct_url _is_compiled _is_editable _read_toml",
     "session/revision/environments.py": "make_environment",
-    "store/cache.py": "read",
+    "store/remote/cache.py": "read",
     "store/commit.py": "read_commit read_order",
     "targets/host/models/onnx_trace.py": "trace_session",
     # Functions of plugins return its values.
@@ -216,7 +216,7 @@ EXCUSED: Mapping[str, str] = {
     "simphone/isolation/usage.py": "_number_inside _tree",
     "store/files.py": "read",
     "store/folder.py": "read",
-    "store/remote.py": "read",
+    "store/remote/store.py": "read",
     "targets/android/adb/attached.py": "_usb_interface",
     "targets/android/claimed_phone.py": "read_sensors",
     "targets/android/phone/identity.py": "read_identity",
@@ -231,7 +231,7 @@ EXCUSED: Mapping[str, str] = {
     "targets/host/meter.py": "read_asleep_ns read_children_cpu_ns",
     "targets/host/memory/program_peak.py": "read",
     "targets/ios/phone.py": "list_connected",
-    "tool/readers.py": "parse_output",
+    "tool/parse.py": "parse_output",
     # Sent to the simulated phone by the genuine adb of this machine.
     "simphone/adb/daemon.py": "read read_exactly",
     "simphone/onboard/files.py": "_read_word _recv_v2 _send_v2",

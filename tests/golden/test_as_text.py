@@ -24,12 +24,12 @@ from pytest_devperf.record.record import (
     SkippedMethod,
     WorkloadRecord,
 )
-from pytest_devperf.report.as_noise import render as render_noise
-from pytest_devperf.report.as_text import render, table_lines
 from pytest_devperf.report.detail import brief_failure_text, failure_text
 from pytest_devperf.report.header import header_lines
 from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.report.row import compared_rows
+from pytest_devperf.report.terminal.noise import render as render_noise
+from pytest_devperf.report.terminal.text import render, table_lines
 from pytest_devperf.sensor.context import ClockState, RunContext
 
 BOARD = DeviceRecord(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_devperf.report.github import MOST_ANNOTATIONS, Annotation, format_annotation, without_command
-from pytest_devperf.report.markdown import SUMMARY_BYTES
+from pytest_devperf.report.markdown.text import SUMMARY_BYTES
 from pytest_devperf.report.report import Report
 from pytest_devperf.session.kept.step_summary import StepSummary, find_step_summary
 

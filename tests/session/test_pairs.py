@@ -9,7 +9,7 @@ import pytest
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.compare.in_turns import LOOKS, MANY, MANY_LOOKS
+from pytest_devperf.compare.in_turns.metric import LOOKS, MANY, MANY_LOOKS
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.errors import UsageError
 from pytest_devperf.measure.round import Round, StartResult

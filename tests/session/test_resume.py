@@ -15,7 +15,7 @@ from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.codec import encode
 from pytest_devperf.record.record import Document
-from pytest_devperf.session.starts.meter import Meter
+from pytest_devperf.session.starts.meters.timing import Meter
 
 MS = 1_000_000
 

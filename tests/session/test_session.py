@@ -11,7 +11,7 @@ from driving import MS, SPEED, TWO, Driven, drive, fast, times_fast, times_slow
 
 from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import UsageError
-from pytest_devperf.session.starts.meter import Meter
+from pytest_devperf.session.starts.meters.timing import Meter
 
 
 def measure(folder: Path, tests=TWO, takes_ns=SPEED, **settings) -> Driven:

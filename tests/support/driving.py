@@ -33,7 +33,7 @@ from pytest_devperf.session.options.settings import Settings, plan_of
 from pytest_devperf.session.running.interpreters import Interpreters
 from pytest_devperf.session.running.launchers import Launchers
 from pytest_devperf.session.session import Session
-from pytest_devperf.session.starts.meter import Meter
+from pytest_devperf.session.starts.meters.timing import Meter
 from pytest_devperf.targets.device import Device
 
 Test = Callable[[Meter], object]

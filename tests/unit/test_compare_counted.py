@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_devperf.compare.compare import compare
-from pytest_devperf.compare.counted import awaits_recount, disagreement, judge_count, unlike_counting
 from pytest_devperf.compare.history import Baseline, BaselineRun
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.rule.counted import awaits_recount, disagreement, judge_count, unlike_counting
 from pytest_devperf.compare.words import sentence
 from pytest_devperf.metric import IR, count_metric
 from pytest_devperf.record.measurement import count_measurement, derive, with_confirmation

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from rule_samples import baseline, record, scalars, timed
 
 from pytest_devperf.case.plan import Plan, rounds_of_first_look
-from pytest_devperf.compare.against import InTurnsSoFar
-from pytest_devperf.compare.decision import (
+from pytest_devperf.compare.in_turns.case import InTurnsSoFar
+from pytest_devperf.compare.looks import FIRST_STARTS, MOST_SAVED, MOST_STARTS, SAVED_STARTS
+from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.stopping.decision import (
     Judged,
     MoreStarts,
     Saved,
@@ -19,8 +21,6 @@ from pytest_devperf.compare.decision import (
     next_of_saving,
     starts_of,
 )
-from pytest_devperf.compare.looks import FIRST_STARTS, MOST_SAVED, MOST_STARTS, SAVED_STARTS
-from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.measurement import derive
 from pytest_devperf.record.record import Confirmation
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 from rule_samples import DEVICE, PHONE, record, timed
 
-from pytest_devperf.compare.bound import early_bound_ns, pace_of
 from pytest_devperf.compare.history import gather, index
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.stopping.bound import early_bound_ns, pace_of
 from pytest_devperf.record.record import Commit, DeviceRecord, Record, Run
 
 OTHER_PHONE = DeviceRecord(fingerprint="9f3c00000002", kind="android", model="Other phone")

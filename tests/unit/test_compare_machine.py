@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_devperf.compare.machine import PRIOR_ERROR, Exponent, exponent, without
+from pytest_devperf.compare.rule.machine import PRIOR_ERROR, Exponent, exponent, without
 
 ANCHORS = (100.0, 104.0, 108.0, 112.0, 116.0, 120.0)
 

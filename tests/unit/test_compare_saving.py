@@ -8,7 +8,7 @@ from rule_samples import record, scalars, timed
 
 from pytest_devperf.compare.looks import MOST_SAVED, SAVED_AT_A_TIME, Further
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.saving import blind_when_saved, more_to_save
+from pytest_devperf.compare.stopping.saving import blind_when_saved, more_to_save
 
 POLICY = Policy()
 ALIKE = [1e6 + 1e3 * (place % 3) for place in range(12)]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_samples import scalars, timed
 
-from pytest_devperf.compare.estimate import estimate, history
-from pytest_devperf.compare.machine import Exponent
-from pytest_devperf.compare.starts import (
+from pytest_devperf.compare.rule.estimate import estimate, history
+from pytest_devperf.compare.rule.machine import Exponent
+from pytest_devperf.compare.rule.starts import (
     ALONE,
     TOGETHER,
     Floors,

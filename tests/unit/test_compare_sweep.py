@@ -8,7 +8,7 @@ from rule_samples import record, scalars, timed, with_rows
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.sweep import Ranked, rank
 from pytest_devperf.metric import INFORMATIONAL
-from pytest_devperf.report.as_sweep import configuration, render, sweep_blocks, verdict
+from pytest_devperf.report.terminal.sweep import configuration, render, sweep_blocks, verdict
 
 
 def entrant(name: str, *floors_ms: float, **fields):

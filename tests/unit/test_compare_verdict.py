@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rule_samples import ANCHOR, baseline, only, record, round_of, scalars, timed, with_rows
 
-from pytest_devperf.compare.bound import early_bound_ns
 from pytest_devperf.compare.compare import compare, compare_so_far
 from pytest_devperf.compare.looks import Further
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.stopping.bound import early_bound_ns
 from pytest_devperf.record.measurement import derive
 from pytest_devperf.record.record import Change, Confirmation, Measurement
 from pytest_devperf.sensor.context import RunContext

@@ -14,7 +14,7 @@ from pytest_devperf.doctor.host_facts import Busy, HostFacts, read_host_facts
 from pytest_devperf.doctor.phone import PhoneState, examine_phone
 from pytest_devperf.doctor.trial import Trial, alternate, compare_halves
 from pytest_devperf.measure.round import Round, StartResult
-from pytest_devperf.report.as_findings import as_document, render
+from pytest_devperf.report.terminal.findings import as_document, render
 from pytest_devperf.sensor.android.power import PowerReading
 from pytest_devperf.sensor.context import Context, CpuSet
 

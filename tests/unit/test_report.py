@@ -8,11 +8,11 @@ import pytest
 
 from pytest_devperf.compare.compare import WORST_FIRST
 from pytest_devperf.record.record import Change, Comparison, DeviceRecord, Outcome, Record, Run, Verdict, WorkloadRecord
-from pytest_devperf.report.as_text import render, summary_line
 from pytest_devperf.report.groups import grouped
 from pytest_devperf.report.outcome import OUTCOMES
 from pytest_devperf.report.report import Report, Saved, kind_of
 from pytest_devperf.report.table import Column, lay_out
+from pytest_devperf.report.terminal.text import render, summary_line
 
 HOST = DeviceRecord(fingerprint="0123456789ab", kind="host")
 VERDICTS = get_args(Verdict)

@@ -22,7 +22,7 @@ from pytest_devperf.report.html.charts import charts_of
 from pytest_devperf.report.html.elements import el, html
 from pytest_devperf.report.html.page import render
 from pytest_devperf.report.html.state import Side, facts
-from pytest_devperf.report.markdown import render as render_markdown
+from pytest_devperf.report.markdown.text import render as render_markdown
 from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.untrusted import printable
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from made_reports import made_report, usual_names
 
 from pytest_devperf.record.record import Change, Comparison, DeviceRecord, Record, Run, WorkloadRecord
-from pytest_devperf.report.markdown import COMMENT_BYTES, MARK, SUMMARY_BYTES, render
-from pytest_devperf.report.markup import code, prose
+from pytest_devperf.report.markdown.markup import code, prose
+from pytest_devperf.report.markdown.text import COMMENT_BYTES, MARK, SUMMARY_BYTES, render
 from pytest_devperf.report.report import Report
 from pytest_devperf.untrusted import printable
 

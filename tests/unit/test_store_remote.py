@@ -13,7 +13,7 @@ from pytest_devperf.errors import StoreError, UsageError
 from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.store.generation import save_run
 from pytest_devperf.store.open import open_store
-from pytest_devperf.store.remote import RemoteStore
+from pytest_devperf.store.remote.store import RemoteStore
 
 fsspec = pytest.importorskip("fsspec")
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402 - only if fsspec is installed

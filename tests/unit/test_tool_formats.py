@@ -10,18 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_devperf.errors import CaseError
-from pytest_devperf.tool.androidx import parse_androidx
-from pytest_devperf.tool.benchmark_model import parse_benchmark_model
-from pytest_devperf.tool.benchncnn import parse_benchncnn
-from pytest_devperf.tool.executor_runner import parse_executor_runner
-from pytest_devperf.tool.google_benchmark import parse_google_benchmark
-from pytest_devperf.tool.hyperfine import parse_hyperfine
-from pytest_devperf.tool.llama_bench import parse_llama_bench
-from pytest_devperf.tool.mnn import parse_mnn
-from pytest_devperf.tool.onnxruntime_perf_test import parse_onnxruntime_perf_test
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.readers import READERS, parse_output
-from pytest_devperf.tool.trtexec import parse_trtexec
+from pytest_devperf.tool.parse import parse_output
+from pytest_devperf.tool.readers import READERS
+from pytest_devperf.tool.readers.androidx import parse_androidx
+from pytest_devperf.tool.readers.benchmark_model import parse_benchmark_model
+from pytest_devperf.tool.readers.benchncnn import parse_benchncnn
+from pytest_devperf.tool.readers.executor_runner import parse_executor_runner
+from pytest_devperf.tool.readers.google_benchmark import parse_google_benchmark
+from pytest_devperf.tool.readers.hyperfine import parse_hyperfine
+from pytest_devperf.tool.readers.llama_bench import parse_llama_bench
+from pytest_devperf.tool.readers.mnn import parse_mnn
+from pytest_devperf.tool.readers.onnxruntime_perf_test import parse_onnxruntime_perf_test
+from pytest_devperf.tool.readers.trtexec import parse_trtexec
 
 PARSERS = {
     "androidx": parse_androidx,

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from pytest_devperf.errors import CaseError
 from pytest_devperf.metric import LONGEST_NS
-from pytest_devperf.tool.lines import parse_json_lines, parse_lines
 from pytest_devperf.tool.output import Output, Value
-from pytest_devperf.tool.readers import PLACES, READERS, parse_output
+from pytest_devperf.tool.parse import parse_output
+from pytest_devperf.tool.readers import PLACES, READERS
+from pytest_devperf.tool.readers.lines import parse_json_lines, parse_lines
 
 
 @given(st.lists(st.integers(min_value=1, max_value=int(LONGEST_NS)), min_size=1))

@@ -9,10 +9,11 @@ import pytest
 from pytest_devperf.compare.where import where_lines
 from pytest_devperf.explain.cause import Cause, Explanation
 from pytest_devperf.record.record import Change, Comparison, DeviceRecord, Record, Run, WorkloadRecord
-from pytest_devperf.report import as_text, markdown
 from pytest_devperf.report.detail import failure_text
 from pytest_devperf.report.html import page
+from pytest_devperf.report.markdown import text as markdown
 from pytest_devperf.report.report import Report
+from pytest_devperf.report.terminal import text as as_text
 
 TOTAL = Cause(
     name="shop/cart.py total",

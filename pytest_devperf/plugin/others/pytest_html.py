@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from pytest_devperf.record.record import Record
-from pytest_devperf.report.as_text import table_lines
 from pytest_devperf.report.detail import caution_lines
 from pytest_devperf.report.groups import leading_change
 from pytest_devperf.report.outcome import word
 from pytest_devperf.report.report import kind_of
+from pytest_devperf.report.terminal.text import table_lines
 from pytest_devperf.report.units import format_percent, format_value
 
 DETAIL_WIDTH = 110

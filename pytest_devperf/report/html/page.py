@@ -13,7 +13,6 @@ from typing import Any
 from pytest_devperf.compare.history import Baseline
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Run
-from pytest_devperf.report.as_text import reliability_lines, saved_words, shared_lines
 from pytest_devperf.report.groups import Entry, grouped, headline, run_names
 from pytest_devperf.report.header import commit_line, context_line, device_line, run_line, settings_line
 from pytest_devperf.report.html.case import Case, badge, write_case
@@ -22,6 +21,7 @@ from pytest_devperf.report.html.past import Past, pasts_of
 from pytest_devperf.report.html.state import Side
 from pytest_devperf.report.outcome import OUTCOMES, word
 from pytest_devperf.report.report import Report
+from pytest_devperf.report.terminal.text import reliability_lines, saved_words, shared_lines
 
 SWEEP_WIDTH = 110
 """Characters of a line of a sweep's table, which fits a wide window; a narrow one scrolls."""
@@ -134,7 +134,7 @@ def _sweeps(report: Report) -> Iterator[Sequence[str]]:
     """Rank the configurations of each sweep."""
     for run in report.runs:
         if any(record.sweep is not None for record in run.cases):
-            from pytest_devperf.report.as_sweep import sweep_blocks
+            from pytest_devperf.report.terminal.sweep import sweep_blocks
 
             yield from sweep_blocks(run.cases, width=SWEEP_WIDTH)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pytest_devperf.case.case import Case
 from pytest_devperf.session.cases.case_state import AppCase, CaseState, TestAddress
 from pytest_devperf.session.cases.edge import Reporter
-from pytest_devperf.session.starts.app import AppLaunch, start_of
+from pytest_devperf.session.starts.meters.app import AppLaunch, start_of
 
 TakeUp = Callable[[Case, TestAddress], CaseState]
 """Adds a case to the session."""

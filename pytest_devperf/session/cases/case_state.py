@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_devperf.compare.history import Baseline
     from pytest_devperf.compare.policy import Policy
     from pytest_devperf.record.record import Comparison, Counting, Outcome, Record
-    from pytest_devperf.session.starts.bench import Probe
+    from pytest_devperf.session.starts.meters.bench import Probe
     from pytest_devperf.targets.protocol import Target
 
 

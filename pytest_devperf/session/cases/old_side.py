@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as with_fields
 
-from pytest_devperf.compare.against import judge_in_turns
+from pytest_devperf.compare.in_turns.case import judge_in_turns
 from pytest_devperf.record.record import Comparison, Confirmation, Measurement, Record
 from pytest_devperf.session.cases.assemble import measurements_of
 from pytest_devperf.session.starts.start import CaseStart

@@ -269,7 +269,7 @@ class Baselines:
 
 
 def _is_counted_alike(run: Run, counting: Counting | None) -> bool:
-    from pytest_devperf.compare.counted import unlike_counting
+    from pytest_devperf.compare.rule.counted import unlike_counting
 
     return any(unlike_counting(counting, record.counting) is None for record in run.cases)
 

@@ -37,7 +37,7 @@ class StepSummary:
 
         Nobody asked for a summary, so a session does not fail for the lack of one.
         """
-        from pytest_devperf.report.markdown import SUMMARY_BYTES, render
+        from pytest_devperf.report.markdown.text import SUMMARY_BYTES, render
 
         try:
             used = self._path.stat().st_size if self._path.exists() else 0

@@ -18,8 +18,8 @@ from pytest_devperf.count.forks import ForkDied, run_in_fork
 from pytest_devperf.count.pace import LAYOUTS, Pace
 from pytest_devperf.count.valgrind import Valgrind
 from pytest_devperf.session.launch.handover import UnderValgrind
-from pytest_devperf.session.starts.bench import Bench
-from pytest_devperf.session.starts.count_meter import Counting, CountMeter
+from pytest_devperf.session.starts.meters.bench import Bench
+from pytest_devperf.session.starts.meters.counting import Counting, CountMeter
 
 RunTest = Callable[[CountMeter], Mapping[str, Any]]
 """Runs a test with a meter, and returns its `start` and its `reports` as plain data."""

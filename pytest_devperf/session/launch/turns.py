@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pytest_devperf.compare.pairs import turns
+from pytest_devperf.compare.in_turns.pairs import turns
 from pytest_devperf.session.launch.follow import POLL_S, WorkerResult, new_events, take_event
 from pytest_devperf.session.launch.handover import Side, Turns
 from pytest_devperf.session.launch.interpreter import HERE, Assignment, Environment, Job, end, terminable

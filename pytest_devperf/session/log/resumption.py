@@ -15,8 +15,8 @@ from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.log.entries import FirstEntry, LaterEntry, looks_of
 from pytest_devperf.session.log.recorder import SessionLog, cannot_resume
 from pytest_devperf.session.readiness import pin_as_baseline
-from pytest_devperf.session.starts.app import AppLaunch
 from pytest_devperf.session.starts.device import is_phone
+from pytest_devperf.session.starts.meters.app import AppLaunch
 from pytest_devperf.session.starts.start import CaseStart, Role
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_devperf.compare.counted import awaits_recount
+from pytest_devperf.compare.rule.counted import awaits_recount
 from pytest_devperf.count.pace import LAYOUTS
 from pytest_devperf.english import counted
 from pytest_devperf.measure.round import StartPlan

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_devperf.compare.against import InTurnsSoFar
-from pytest_devperf.compare.decision import next_in_turns
-from pytest_devperf.compare.in_turns import USUAL_PAIRS
-from pytest_devperf.compare.pairs import READY, READY_PART, ROUNDS
+from pytest_devperf.compare.in_turns.case import InTurnsSoFar
+from pytest_devperf.compare.in_turns.metric import USUAL_PAIRS
+from pytest_devperf.compare.in_turns.pairs import READY, READY_PART, ROUNDS
+from pytest_devperf.compare.stopping.decision import next_in_turns
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.report.header import Planned, plan_words

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as with_fields
 
-from pytest_devperf.compare.decision import next_in_turns
+from pytest_devperf.compare.stopping.decision import next_in_turns
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.session.cases.assemble import record_of
 from pytest_devperf.session.cases.case_state import CaseState, Look

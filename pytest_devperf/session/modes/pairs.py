@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_devperf.compare.against import InTurnsSoFar, judge_in_turns
-from pytest_devperf.compare.in_turns import looks_of
-from pytest_devperf.compare.pairs import READY, ready_iterations
+from pytest_devperf.compare.in_turns.case import InTurnsSoFar, judge_in_turns
+from pytest_devperf.compare.in_turns.metric import looks_of
+from pytest_devperf.compare.in_turns.pairs import READY, ready_iterations
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.session.cases.assemble import measurements_of
 from pytest_devperf.session.cases.case_state import CaseState

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_devperf.compare.counted import awaits_recount
 from pytest_devperf.compare.looks import CONFIRMING_STARTS, SAVED_AT_A_TIME
+from pytest_devperf.compare.rule.counted import awaits_recount
 from pytest_devperf.compare.words import blind_words
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.record.caution import with_caution
@@ -35,9 +35,9 @@ from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.session.starts.start import Role
 
 if TYPE_CHECKING:
-    from pytest_devperf.compare.decision import Judged, MoreStarts
     from pytest_devperf.compare.history import Baseline
     from pytest_devperf.compare.policy import Policy
+    from pytest_devperf.compare.stopping.decision import Judged, MoreStarts
     from pytest_devperf.record.record import Comparison, Record
 
 CONFIRM_REST_S = 10.0
@@ -100,7 +100,7 @@ class SavedRuns:
         begun = (taken - planned) % SAVED_AT_A_TIME
         if begun:
             return taken + SAVED_AT_A_TIME - begun
-        from pytest_devperf.compare.decision import MoreStarts, next_of_saving
+        from pytest_devperf.compare.stopping.decision import MoreStarts, next_of_saving
 
         decision = next_of_saving(self._record(state, processes=taken), state.policy, state.case.plan)
         return taken + len(decision.rounds) if isinstance(decision, MoreStarts) else taken
@@ -129,7 +129,7 @@ class SavedRuns:
 
     def _is_explained(self, state: CaseState, taken: int) -> bool:
         """Return whether the machine explains a suspect already, so that its first look ends."""
-        from pytest_devperf.compare.decision import FIRST_TO_SETTLE, MoreStarts
+        from pytest_devperf.compare.stopping.decision import FIRST_TO_SETTLE, MoreStarts
 
         if taken < FIRST_TO_SETTLE or not self._ending(state).bound or records_values(state):
             return False
@@ -140,7 +140,7 @@ class SavedRuns:
         """Decide what a case that is compared needs next; None if it is not compared."""
         if state.baseline is None or not self._settings.compare:
             return None
-        from pytest_devperf.compare.decision import next_of_comparison
+        from pytest_devperf.compare.stopping.decision import next_of_comparison
 
         record, once = self.record(state), measured_once(state)
         return next_of_comparison(record, state.baseline, state.policy, state.case.plan, measured_once=once)
@@ -175,7 +175,7 @@ class SavedRuns:
         record = self._record(state, processes=max(starts_of(state), taken))
         if self._settings.save is None or record.outcome != "passed":
             return record
-        from pytest_devperf.compare.saving import blind_when_saved
+        from pytest_devperf.compare.stopping.saving import blind_when_saved
 
         blind = blind_when_saved(record, state.policy)
         return with_caution(record, "blind", blind_words(blind)) if blind else record
@@ -217,7 +217,7 @@ class SavedRuns:
     def _look_further(self, state: CaseState, comparison: Comparison) -> Look | None:
         if comparison.verdict != "suspect" or not self._may_have_more(state):
             return None
-        from pytest_devperf.compare.decision import MoreStarts
+        from pytest_devperf.compare.stopping.decision import MoreStarts
 
         decision = self._decide(state)
         if not isinstance(decision, MoreStarts):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_devperf.case.plan import MIN_NARROW_ROUNDS, rounds_of_first_look, rounds_of_start
-from pytest_devperf.compare.bound import early_bound_ns, pace_of
+from pytest_devperf.compare.stopping.bound import early_bound_ns, pace_of
 from pytest_devperf.measure.round import StartPlan, StartResult
 from pytest_devperf.measure.undisturbed import earlier_of
 from pytest_devperf.metric import INFORMATIONAL, LATENCY

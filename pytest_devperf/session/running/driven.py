@@ -16,8 +16,8 @@ from pytest_devperf.session.devices.cooler import Cooler
 from pytest_devperf.session.launch.follow import WorkerResult
 from pytest_devperf.session.readiness import note_wait
 from pytest_devperf.session.schedule import Batch, Member
-from pytest_devperf.session.starts.app import LaunchOptions, reports_of, start_of
-from pytest_devperf.session.starts.bench import Bench, Tools
+from pytest_devperf.session.starts.meters.app import LaunchOptions, reports_of, start_of
+from pytest_devperf.session.starts.meters.bench import Bench, Tools
 from pytest_devperf.session.starts.orders import LaterOrders
 from pytest_devperf.session.starts.start import CaseStart
 

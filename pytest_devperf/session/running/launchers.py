@@ -15,8 +15,8 @@ from pytest_devperf.session.devices.targets import SessionTargets
 from pytest_devperf.session.running.driven import Driven
 from pytest_devperf.session.running.interpreters import Interpreters
 from pytest_devperf.session.schedule import Batch
-from pytest_devperf.session.starts.bench import Tools
 from pytest_devperf.session.starts.device import is_this_machine
+from pytest_devperf.session.starts.meters.bench import Tools
 
 
 @dataclass(kw_only=True)

@@ -413,7 +413,7 @@ def test_the_store_on_the_phone_is_limited_and_its_size_is_reported(
 
 
 def test_unpin_undoes_whatever_was_left(switch_on: SwitchOn, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    from pytest_devperf.cli import unpin
+    from pytest_devperf.cli.devices import unpin
 
     phone = switch_on()
     die(phone, "SIGKILL")

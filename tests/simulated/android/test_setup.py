@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_devperf.cli import cooldown, setup_android
+from pytest_devperf.cli.devices import cooldown, setup_android
 from pytest_devperf.errors import Unsupported, UsageError
 from pytest_devperf.targets.android.runner.build import TRIPLES
 from pytest_devperf.targets.android.runner.setup import LIBRARY, Setup, elf_abi, find_setup, set_up_android

@@ -12,7 +12,8 @@ import adbutils
 import pytest
 from waiting import running, until
 
-from pytest_devperf.cli import main, sim
+from pytest_devperf.cli import main
+from pytest_devperf.cli.devices import sim
 
 SIM = [sys.executable, "-c", "import sys; from pytest_devperf.cli import main; sys.exit(main())", "sim"]
 

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.verdicts import recording
 from benchmarks.verdicts.recording import Recorder
 from benchmarks.verdicts.replay import Comparing, Recording, compare_all, in_turns, main, saved
-from pytest_devperf.compare.in_turns import LOOKS
+from pytest_devperf.compare.in_turns.metric import LOOKS
 from pytest_devperf.compare.policy import Policy
 
 CASE = "arithmetic"

@@ -9,7 +9,7 @@ from benchmarks.verdicts.devices import kind_named
 from benchmarks.verdicts.paired import measure_pairs, paired_session
 from benchmarks.verdicts.session import bench
 from benchmarks.verdicts.trial import Score, try_paired
-from pytest_devperf.compare.in_turns import LOOKS
+from pytest_devperf.compare.in_turns.metric import LOOKS
 
 DRIFTING = ("governor", "thermal", "clock falls once", "bursts", "day to day", "laptop")
 STARTS_DIFFER = ("big.LITTLE", "layout 3 %", "layout, heavy tail", "cloud runner")

@@ -27,7 +27,7 @@ from pytest_devperf.targets.android.tools.script import (
 from pytest_devperf.targets.program import name_unpushed, pushed_files, values_of
 from pytest_devperf.targets.protocol import Memory, RoundContext
 from pytest_devperf.tool.output import Output
-from pytest_devperf.tool.readers import parse_output, reader_of
+from pytest_devperf.tool.parse import parse_output, reader_of
 from pytest_devperf.untrusted import LAST_LINES, last_lines
 
 LOGGING = frozenset({"executor_runner", "benchmark_model"})

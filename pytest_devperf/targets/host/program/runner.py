@@ -17,7 +17,7 @@ from pytest_devperf.targets.process import CompletedProgram, Invocation, run_pro
 from pytest_devperf.targets.program import OUTPUT, fill_placeholders, values_of, variables_of
 from pytest_devperf.targets.protocol import Clock, Memory, RoundContext, Runner
 from pytest_devperf.tool.output import Output
-from pytest_devperf.tool.readers import parse_output, reader_of
+from pytest_devperf.tool.parse import parse_output, reader_of
 
 
 class CommandRunner:

@@ -1,0 +1,1 @@
+"""Compare old and new code that were measured in turns."""

@@ -1,0 +1,1 @@
+"""Decide when a case was measured often enough."""

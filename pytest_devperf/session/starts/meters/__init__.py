@@ -1,0 +1,1 @@
+"""Measure, count or run once what a test passes to the fixture."""
