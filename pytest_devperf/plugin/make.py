@@ -88,6 +88,14 @@ def make_session(
         old=old,
         counting=counting,
     )
+    launchers = Launchers(
+        targets=targets,
+        interpreters=interpreters,
+        display=screen,
+        plan=plan,
+        prefixes=prefixes_of(config.rootpath, folder, getattr(config.option, "basetemp", None)),
+        use_anchor=not settings.no_anchor,
+    )
     return Session(
         settings=settings,
         plan=plan,
@@ -97,19 +105,12 @@ def make_session(
             settings, storage, lambda: _devices(settings, targets) if known is None else known(), counting.known
         ),
         results=Results(settings, storage, targets, plan, outputs, log.name, summary),
-        launchers=Launchers(
-            targets=targets,
-            interpreters=interpreters,
-            display=screen,
-            plan=plan,
-            prefixes=prefixes_of(config.rootpath, folder, getattr(config.option, "basetemp", None)),
-            use_anchor=not settings.no_anchor,
-        ),
+        launchers=launchers,
         resumption=Resumption(log=log),
         reporter=reports,
         display=screen,
         budget=budget_of(settings),
-        explainer=_explainer(settings, targets, interpreters, reports, screen),
+        explainer=_explainer(settings, targets, launchers, reports, screen),
         counting=counting,
     )
 
@@ -159,13 +160,13 @@ def _surroundings(settings: Settings) -> Surroundings:
 
 
 def _explainer(
-    settings: Settings, targets: SessionTargets, interpreters: Interpreters, reports: Reports, screen: Screen
+    settings: Settings, targets: SessionTargets, launchers: Launchers, reports: Reports, screen: Screen
 ) -> Explainer:
     return Explainer(
         mode="off" if settings.counts_only else settings.explain,
         saves=settings.save is not None,
         in_turns=settings.against is not None,
-        interpreters=interpreters,
+        launchers=launchers,
         reporter=reports,
         display=screen,
         clock=lambda: targets.clock,

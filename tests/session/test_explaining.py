@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
@@ -18,6 +18,7 @@ from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import time_metric
 from pytest_devperf.record.record import Change, Comparison, DeviceRecord, Measurement, Record, WorkloadRecord
 from pytest_devperf.session.cases.case_state import CaseState, TestAddress, TestOutcome
+from pytest_devperf.session.cases.found import StartFound
 from pytest_devperf.session.explaining.explainer import Explainer
 from pytest_devperf.session.launch.follow import WorkerResult
 from pytest_devperf.session.schedule import Batch
@@ -28,6 +29,9 @@ from pytest_devperf.targets.device import Device
 
 class Host:
     device = Device(kind="host", model="made up")
+
+
+HOST = Host()
 
 
 def profile(us: float) -> Profile:
@@ -62,7 +66,7 @@ def state(name: str, percent: float, *, verdict: str = "regressed", kind: str = 
             "case": Case(id=name, plan=Plan()),
             "address": TestAddress(path="", nodeid=name),
             "policy": Policy(),
-            "target": Host(),
+            "target": HOST,
             "outcome": TestOutcome(),
             "starts": [
                 CaseStart(
@@ -81,7 +85,7 @@ def state(name: str, percent: float, *, verdict: str = "regressed", kind: str = 
 
 
 @dataclass
-class Interpreters:
+class Launchers:
     """Profiled starts, of which it is known what they give."""
 
     give: Callable[[bool], WorkerResult]
@@ -89,11 +93,12 @@ class Interpreters:
     start_s: float = 1.0
     taken: list[tuple[bool, list[str], int]] = field(default_factory=list)
 
-    def profile(self, batch: Batch, *, old: bool) -> Mapping[int, WorkerResult]:
+    def profile(self, batch: Batch, *, old: bool) -> Iterator[StartFound]:
         ids = [member.state.case.id for member in batch.members]
         self.taken.append((old, ids, batch.request.process))
         self.clock.sleep(self.start_s * len(ids))
-        return {member.state.index: self.give(old) for member in batch.members}
+        for member in batch.members:
+            yield StartFound(state=member.state, process=batch.request.process, result=self.give(old))
 
 
 def found(us: float) -> WorkerResult:
@@ -111,9 +116,9 @@ def baseline(*profiles: Profile) -> Baseline:
     return Baseline(case_id="1", device=device, same_device=True, runs=(run,))
 
 
-def make(interpreters: Interpreters, **fields) -> Explainer:
+def make(launchers: Launchers, **fields) -> Explainer:
     given = {"mode": "auto", "saves": False, "in_turns": True, "reporter": Reporter(), "display": Display()}
-    return Explainer(**{**given, "interpreters": interpreters, "clock": lambda: interpreters.clock, **fields})
+    return Explainer(**{**given, "launchers": launchers, "clock": lambda: launchers.clock, **fields})
 
 
 def reason(case: CaseState) -> str | None:
@@ -124,9 +129,9 @@ def reason(case: CaseState) -> str | None:
 
 
 def test_old_and_new_code_are_profiled_in_turns() -> None:
-    interpreters, case = Interpreters(slower), state("1", 20)
-    make(interpreters).explain([case], 1e9)
-    assert interpreters.taken == [(True, ["1"], 1), (False, ["1"], 2), (False, ["1"], 3), (True, ["1"], 4)]
+    launchers, case = Launchers(slower), state("1", 20)
+    make(launchers).explain([case], 1e9)
+    assert launchers.taken == [(True, ["1"], 1), (False, ["1"], 2), (False, ["1"], 3), (True, ["1"], 4)]
     assert case.comparison is not None
     (cause,) = case.comparison.explanation.causes
     assert cause.name == "shop/cart.py total"
@@ -134,12 +139,12 @@ def test_old_and_new_code_are_profiled_in_turns() -> None:
 
 
 def test_the_saved_profile_is_the_old_side_if_there_is_no_old_code() -> None:
-    interpreters = Interpreters(slower)
+    launchers = Launchers(slower)
     with_profile, without = state("1", 900), state("2", 20)
     with_profile.baseline = baseline(profile(100))
     without.baseline = baseline()
-    make(interpreters, in_turns=False).explain([with_profile, without], 1e9)
-    assert [(old, ids) for old, ids, _ in interpreters.taken] == [(False, ["1"]), (False, ["1"])]
+    make(launchers, in_turns=False).explain([with_profile, without], 1e9)
+    assert [(old, ids) for old, ids, _ in launchers.taken] == [(False, ["1"]), (False, ["1"])]
     assert reason(without) == (
         "not known, because the baseline holds no profile: save it again, or use --devperf-against"
     )
@@ -157,37 +162,37 @@ def test_the_option_chooses_which_verdicts_are_explained(mode: str, explained: l
         state("5", 20, kind="command"),
         state("6", 20, case=Case(id="6", plan=Plan(processes=1))),
     ]
-    explainer = make(Interpreters(slower), mode=mode)
+    explainer = make(Launchers(slower), mode=mode)
     assert [case.case.id for case in cases if explainer.wants(case)] == explained
 
 
 def test_the_largest_regression_comes_first_and_the_time_is_limited() -> None:
-    interpreters = Interpreters(slower, start_s=2.0)
+    launchers = Launchers(slower, start_s=2.0)
     cases = [state(str(at), at) for at in range(1, 21)]
-    make(interpreters).explain(cases, 1e9)
-    first, *_ = [ids for _, ids, _ in interpreters.taken]
+    make(launchers).explain(cases, 1e9)
+    first, *_ = [ids for _, ids, _ in launchers.taken]
     assert first == ["20", "19", "18", "17"]
     left = {case.case.id for case in cases if (reason(case) or "").startswith("not looked for")}
     assert left == {str(at) for at in range(1, 14)}  # 4 cases took 32 s, so 3 more fit into 60 s
 
 
 def test_nothing_is_begun_if_the_session_has_no_time_left() -> None:
-    interpreters, case = Interpreters(slower), state("1", 20)
-    make(interpreters).explain([case], -1.0)
-    assert interpreters.taken == []
+    launchers, case = Launchers(slower), state("1", 20)
+    make(launchers).explain([case], -1.0)
+    assert launchers.taken == []
     assert reason(case) == "not looked for, because the time for explanations is used up"
 
 
 def test_what_goes_wrong_is_the_reason() -> None:
     case = state("1", 20)
-    make(Interpreters(lambda old: found(1) if old else WorkerResult(begun=True, died="oh"))).explain([case], 1e9)
+    make(Launchers(lambda old: found(1) if old else WorkerResult(begun=True, died="oh"))).explain([case], 1e9)
     assert reason(case) == "not known: the interpreter that profiled the new code did not finish this case"
 
     def gone(old: bool) -> WorkerResult:
         raise TargetError("no more processes")
 
     case = state("1", 20)
-    make(Interpreters(gone)).explain([case], 1e9)
+    make(Launchers(gone)).explain([case], 1e9)
     assert reason(case) == "not known: no more processes"
 
     class Failing(Reporter):
@@ -195,7 +200,7 @@ def test_what_goes_wrong_is_the_reason() -> None:
             return TestOutcome("failed", "it did")
 
     case = state("1", 20)
-    make(Interpreters(slower), reporter=Failing()).explain([case], 1e9)
+    make(Launchers(slower), reporter=Failing()).explain([case], 1e9)
     assert reason(case) == "not known: with the old code under the profiler the test did not pass (it did)"
 
 
@@ -205,7 +210,7 @@ def test_an_interrupted_explanation_reports_the_verdict() -> None:
 
     reporter, case = Reporter(), state("1", 20)
     verdicts = Verdicts(
-        mode=None, reporter=reporter, hint="", explainer=make(Interpreters(interrupted), reporter=reporter)
+        mode=None, reporter=reporter, hint="", explainer=make(Launchers(interrupted), reporter=reporter)
     )
     with pytest.raises(KeyboardInterrupt):
         verdicts.explain([case], 1e9)
@@ -214,21 +219,21 @@ def test_an_interrupted_explanation_reports_the_verdict() -> None:
 
 
 def test_cases_of_a_saved_run_are_profiled_unless_they_were() -> None:
-    interpreters = Interpreters(slower)
-    explainer = make(interpreters, saves=True, in_turns=False)
+    launchers = Launchers(slower)
+    explainer = make(launchers, saves=True, in_turns=False)
     untimed = CaseStart(process=0, role="rounds", kind="call")
     cases = [state("1", 1), state("2", 1), state("3", 1, kind="command"), state("4", 1, starts=[untimed])]
     explainer.profile(cases, 1e9)
     explainer.profile(cases, 1e9)
-    assert [(old, ids) for old, ids, _ in interpreters.taken] == [(False, ["1", "2"])] * 2
+    assert [(old, ids) for old, ids, _ in launchers.taken] == [(False, ["1", "2"])] * 2
     assert [len(case.record.profiles) for case in cases if case.record is not None] == [1, 1, 0, 0]
     assert cases[0].comparison is not None
     assert cases[0].comparison.explanation is None
 
 
 def test_cases_that_are_saved_without_a_profile_are_counted() -> None:
-    interpreters, display = Interpreters(slower, start_s=10.0), Display()
-    make(interpreters, saves=True, display=display).profile([state(str(at), 1) for at in range(1, 9)], 1e9)
+    launchers, display = Launchers(slower, start_s=10.0), Display()
+    make(launchers, saves=True, display=display).profile([state(str(at), 1) for at in range(1, 9)], 1e9)
     assert display.announced == [
         "4 cases saved without a profile, because the 60 s for profiles are used up: a later change of these is not "
         "explained"

@@ -38,6 +38,9 @@ WORTH_EXPLAINING: dict[ExplainMode, frozenset[Verdict]] = {
 KINDS = frozenset({"call", "model"})
 """Kinds of workloads that can be profiled; of a program's or an app's inside nothing is known."""
 
+KINDS_ELSEWHERE = frozenset({"model"})
+"""The same for other devices than this machine."""
+
 
 def can_be_profiled(state: CaseState) -> bool:
     """Return whether further process starts may show where the time of a case goes."""
@@ -46,11 +49,14 @@ def can_be_profiled(state: CaseState) -> bool:
         and state.app is None
         and not state.is_paired
         and state.target is not None
-        and is_this_machine(state.target)
         and bool(state.starts)
-        and state.starts[0].kind in KINDS
-        and state.case.plan.processes > 1  # everything in this process, as a debugger needs it
+        and (_can_be_here(state) if is_this_machine(state.target) else state.starts[0].kind in KINDS_ELSEWHERE)
     )
+
+
+def _can_be_here(state: CaseState) -> bool:
+    """Return whether further interpreters of this machine may: not if everything runs in this process."""
+    return state.starts[0].kind in KINDS and state.case.plan.processes > 1
 
 
 def change_to_explain(state: CaseState, mode: ExplainMode) -> Change | None:

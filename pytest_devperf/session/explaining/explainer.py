@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import msgspec
 
@@ -16,24 +15,22 @@ from pytest_devperf.english import counted
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.explain.cause import ExplainMode, Explanation, MeasuredChange, explain
 from pytest_devperf.explain.profile import Profile, merge
-from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.metric import NS_PER_S
 from pytest_devperf.record.record import Change
 from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.cases.edge import Display, Reporter
+from pytest_devperf.session.cases.found import StartFound
 from pytest_devperf.session.explaining.choice import (
     BUDGET_S,
     can_be_profiled,
     change_to_explain,
     fitting,
-    iterations_for,
     most_urgent_first,
 )
-from pytest_devperf.session.launch.follow import WorkerResult
-from pytest_devperf.session.modes.mode import StartRequest
-from pytest_devperf.session.running.interpreters import Interpreters
-from pytest_devperf.session.schedule import Batch, Member
-from pytest_devperf.session.starts.start import results_of
+from pytest_devperf.session.explaining.requests import NS_PER_MS, batches_of, iterations_of, saved_profile
+from pytest_devperf.session.running.launchers import Launchers
+from pytest_devperf.session.schedule import Batch
+from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.targets.protocol import Clock
 
 OLD, NEW = True, False
@@ -45,7 +42,8 @@ IN_TURNS = (OLD, NEW, NEW, OLD)
 ALONE = (NEW, NEW)
 """Process starts if the old code was profiled when it was saved: two, since only a count that both agree on counts."""
 
-NS_PER_MS = 1e6
+NOT_SHOWN = "not known, because what runs it does not show where its time goes"
+"""Explanation of a change of a workload that nothing can be profiled of."""
 
 NO_PROFILE = "not known, because the baseline holds no profile: save it again, or use --devperf-against"
 """Explanation of a change since a run that was saved without profiles."""
@@ -68,8 +66,8 @@ class Explainer:
     saves: bool
     """Whether the session saves its run."""
     in_turns: bool
-    """Whether the old code can be run."""
-    interpreters: Interpreters
+    """Whether this machine can run the old code."""
+    launchers: Launchers
     reporter: Reporter
     display: Display
     clock: Callable[[], Clock]
@@ -87,7 +85,7 @@ class Explainer:
         """
         wanted = []
         for state in most_urgent_first([state for state in states if self.wants(state)], self.mode):
-            if self.in_turns or _saved_profile(state, self._change(state).metric) is not None:
+            if self._runs_old_code(state) or saved_profile(state, self._change(state).metric) is not None:
                 wanted.append(state)
             else:
                 self._note(state, NO_PROFILE)
@@ -134,27 +132,34 @@ class Explainer:
             done += count
         return left
 
+    def _runs_old_code(self, state: CaseState) -> bool:
+        """Return whether the old code of a case can be profiled now."""
+        return self.in_turns and state.target is not None and is_this_machine(state.target)
+
     def _profile_together(self, members: Sequence[CaseState]) -> None:
-        taken = self._take(members, ALONE, {state.index: _iterations(state, None) for state in members})
+        taken = self._take(members, ALONE, {state.index: iterations_of(state, None) for state in members})
         for state in members:
             _keep_profiles(state, taken[state.index].new)
 
     def _explain_together(self, members: Sequence[CaseState]) -> None:
         changes = {state.index: self._change(state) for state in members}
-        wanted = {state.index: _iterations(state, changes[state.index].metric) for state in members}
-        taken = self._take(members, IN_TURNS if self.in_turns else ALONE, wanted)
+        wanted = {state.index: iterations_of(state, changes[state.index].metric) for state in members}
+        taken: dict[int, _Profiles] = {}
+        for sides in (IN_TURNS, ALONE):
+            group = [state for state in members if self._runs_old_code(state) is (sides is IN_TURNS)]
+            taken.update(self._take(group, sides, wanted))
         for state in members:
             self._conclude(state, changes[state.index], taken[state.index])
 
     def _conclude(self, state: CaseState, change: Change, profiles: _Profiles) -> None:
         """Write down what the profiles of a case show of its change."""
         _keep_profiles(state, profiles.new)
-        old = merge(profiles.old) if profiles.old else _saved_profile(state, change.metric)
+        old = merge(profiles.old) if profiles.old else saved_profile(state, change.metric)
         if profiles.problem is not None or old is None or not profiles.new:
-            self._note(state, profiles.problem or "not known: nothing was profiled")
+            self._note(state, profiles.problem or NOT_SHOWN)
             return
         measured = MeasuredChange(
-            metric=change.metric, delta_ns=(change.delta or 0.0) * NS_PER_MS, in_turns=self.in_turns
+            metric=change.metric, delta_ns=(change.delta or 0.0) * NS_PER_MS, in_turns=self._runs_old_code(state)
         )
         _write(state, explain(old, merge(profiles.new), measured))
 
@@ -176,21 +181,25 @@ class Explainer:
             going = [state for state in members if taken[state.index].problem is None]
             if not going:
                 break
-            batch = _batch(going, at, len(sides), wanted)
             self.display.stage(f"where the time went, start {at + 1} of {len(sides)}", len(going))
-            try:
-                found = self.interpreters.profile(batch, old=old)
-            except DevperfError as error:
-                for state in going:
-                    taken[state.index].problem = f"not known: {error.what}"
-                break
-            for state in going:
-                self._add(taken[state.index], found[state.index], old=old)
+            for batch in batches_of(going, at, len(sides), wanted):
+                self._take_start(batch, taken, old=old)
         return taken
 
-    def _add(self, profiles: _Profiles, result: WorkerResult, *, old: bool) -> None:
-        code = "the old code" if old else "the new code"
-        if result.start is None:
+    def _take_start(self, batch: Batch, taken: Mapping[int, _Profiles], *, old: bool) -> None:
+        try:
+            for found in self.launchers.profile(batch, old=old):
+                self._add(taken[found.state.index], found, old=old)
+        except DevperfError as error:
+            for member in batch.members:
+                taken[member.state.index].problem = f"not known: {error.what}"
+
+    def _add(self, profiles: _Profiles, found: StartFound, *, old: bool) -> None:
+        code, result = "the old code" if old else "the new code", found.result
+        if found.problem is not None:
+            profiles.problem = f"not known: {found.problem.what}"
+            return
+        if result is None or result.start is None:
             profiles.problem = f"not known: the interpreter that profiled {code} did not finish this case"
             return
         outcome = self.reporter.read_outcome(result.reports)
@@ -220,59 +229,4 @@ def _keep_profiles(state: CaseState, profiles: Sequence[Profile]) -> None:
 
 def _lacks_profiles(state: CaseState) -> bool:
     """Return whether a case has times, and nothing shows yet where they go."""
-    return state.record is not None and not state.record.profiles and bool(_iterations(state, None))
-
-
-def _saved_profile(state: CaseState, metric: str) -> Profile | None:
-    """Find the profile that was taken when the newest run of the baseline was saved."""
-    if state.baseline is None:
-        return None
-    known = (profile for run in state.baseline.runs for profile in run.record.profiles)
-    return next((profile for profile in known if profile.metric == metric), None)
-
-
-def _iterations(state: CaseState, metric: str | None) -> dict[str, int]:
-    """Choose the iterations of each metric that is to be profiled: as many as in the saved profile, if they fit.
-
-    Args:
-        state: The case.
-        metric: The metric; None: all that are timed.
-    """
-    assert state.record is not None
-    timed = results_of(state.starts)
-    found = {}
-    for each in state.record.metrics:
-        if each.name in timed and each.robust is not None and metric in {None, each.name}:
-            saved = _saved_profile(state, each.name)
-            most = iterations_for(each.robust * NS_PER_MS)
-            found[each.name] = most if saved is None else min(most, saved.iterations)
-    return found
-
-
-def _batch(states: Sequence[CaseState], at: int, of: int, wanted: Mapping[int, Mapping[str, int]]) -> Batch:
-    process = at + max(_next_process(state) for state in states)
-    members = tuple(Member(state, _request(state, at, of, process, wanted[state.index])) for state in states)
-    target = states[0].target
-    assert target is not None, "only cases of this machine are profiled"
-    return Batch(target, members)
-
-
-def _request(state: CaseState, at: int, of: int, process: int, iterations: Mapping[str, int]) -> StartRequest:
-    plan = partial(StartPlan, process=process, total_rounds=1, processes=1)
-    return StartRequest(
-        phase=0,
-        place=at,
-        of=of,
-        what="where the time went, start",
-        process=process,
-        role="profile",
-        start_plans={
-            metric: plan(rounds=int(metric in iterations), iterations=iterations.get(metric, 1))
-            for metric in results_of(state.starts)
-        },
-    )
-
-
-def _next_process(state: CaseState) -> int:
-    """Give the index of the next process start: none is used twice."""
-    return 1 + max(start.process for start in (*state.starts, *state.again, *state.old.starts))
+    return state.record is not None and not state.record.profiles and bool(iterations_of(state, None))

@@ -58,6 +58,18 @@ class Driven:
         for group in hosts.values():
             yield from self._launch(group, waited, prerun)
 
+    def profile(self, batch: Batch) -> Iterator[StartFound]:
+        """Run a batch to look where its time goes.
+
+        There is no wait for the device to cool: heat slows all parts of a workload alike, which the comparison of
+        profiles takes out.
+
+        Args:
+            batch: One process start of one or more cases.
+        """
+        for member in batch.members:
+            yield self._measure(member, None, None)
+
     def _measure(self, member: Member, waited: Cooling | None, prerun: Context | None) -> StartFound:
         state, request, target = member.state, member.request, _target_of(member)
         orders = LaterOrders(state.case.id, request.process, request.role, request.start_plans)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_devperf.case.case import Case
 from pytest_devperf.session.cases.edge import Display
 from pytest_devperf.session.cases.found import OldFound, StartFound
-from pytest_devperf.session.launch.follow import WorkerResult, run_cases
+from pytest_devperf.session.launch.follow import run_cases
 from pytest_devperf.session.launch.handover import Surroundings, WantedCase
 from pytest_devperf.session.launch.interpreter import HERE, Assignment, CommandLine, Environment
 from pytest_devperf.session.launch.turns import NEW, OLD, run_pair
@@ -87,15 +87,18 @@ class Interpreters:
             for index, result in run_cases(self._assignment(batch), self.counting.environment(Path(folder))):
                 yield StartFound(state=states[index], process=batch.request.process, role="counted", result=result)
 
-    def profile(self, batch: Batch, *, old: bool) -> Mapping[int, WorkerResult]:
-        """Run a batch to look where its time goes; returns what was found by the index of the case.
+    def profile(self, batch: Batch, *, old: bool) -> Iterator[StartFound]:
+        """Run a batch to look where its time goes.
 
         Args:
             batch: One process start of one or more cases.
             old: Whether the old code runs it.
         """
         before, now = (HERE, HERE) if self.old is None else self._both
-        return dict(run_cases(replace(self._assignment(batch), variables=PROFILED), before if old else now))
+        states = {member.state.index: member.state for member in batch.members}
+        assignment = replace(self._assignment(batch), variables=PROFILED)
+        for index, result in run_cases(assignment, before if old else now):
+            yield StartFound(state=states[index], process=batch.request.process, role="profile", result=result)
 
     def _fresh(self, batch: Batch, prerun: Context | None) -> Iterator[StartFound]:
         states = {member.state.index: member.state for member in batch.members}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -86,6 +86,20 @@ class Launchers:
             yield from self.interpreters.run(batch, prerun)
         else:
             yield from self._driven.run(batch, waited, prerun)
+
+    def profile(self, batch: Batch, *, old: bool) -> Iterator[StartFound]:
+        """Run a batch to look where its time goes, and yield the result of each case.
+
+        Args:
+            batch: One process start of one or more cases.
+            old: Whether the old code runs it, which only this machine has.
+
+        Raises:
+            DevperfError: Nothing could be started.
+        """
+        if is_this_machine(batch.target):
+            return self.interpreters.profile(batch, old=old)
+        return self._driven.profile(batch)
 
     def warn_once(self, words: str | None) -> None:
         """Show a warning, unless there is none or it was shown before."""

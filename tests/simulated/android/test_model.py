@@ -14,6 +14,7 @@ from waiting import until
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.case.workload import Model
 from pytest_devperf.errors import CaseError, TargetError
+from pytest_devperf.explain.profile import Profile
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.model_file.inputs import make_inputs
@@ -23,7 +24,7 @@ from pytest_devperf.targets.android.phone.work_folder import ROOT
 from pytest_devperf.targets.android.runner.model import OnnxRunner
 from pytest_devperf.targets.android.runner.setup import LIBRARY, RUNNER
 from pytest_devperf.targets.android.target import AndroidTarget
-from pytest_devperf.targets.protocol import Answering, ContextReporting, Describing, Ticking
+from pytest_devperf.targets.protocol import Answering, ContextReporting, Describing, Profiling, Ticking
 
 numpy = pytest.importorskip("numpy")
 pytestmark = pytest.mark.usefixtures("setup")
@@ -97,6 +98,38 @@ def test_a_phone_without_the_shell_protocol_runs_models_too(switch_on: SwitchOn,
     assert not target.link.packets
     assert len(samples) == 3
     assert outputs["z"].shape == (3, 4)
+
+
+def test_the_nodes_of_a_model_are_timed_and_nothing_of_it_stays(
+    own: tuple[SimPhone, AndroidTarget], model: Model
+) -> None:
+    _, target = own
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, Profiling)
+        assert isinstance(runner, Answering)
+        before = runner.result()
+        profile = runner.profile("execute.forward", 5)
+        (folder,) = leftovers(target).split()
+        files = target.link.script(f"ls {ROOT}/{folder}", doing="looking").output.split()
+        after = runner.result()
+
+    assert isinstance(profile, Profile)
+    assert profile.kind == "nodes"
+    assert profile.runtime.startswith("onnxruntime ")
+    assert profile.plain_ns > 0
+    assert [row.name.partition(" ")[0] for row in profile.rows] == ["Add", "MatMul", "Tanh"]
+    assert profile.starts == 2  # sessions of this process start
+    assert not [name for name in files if name.endswith(".json")]
+    assert not leftovers(target)
+    assert all(numpy.array_equal(before[name], after[name]) for name in before)
+
+
+def test_an_unreadable_trace_is_one_line(target: AndroidTarget, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_devperf.targets.android.phone.work_folder.WorkFolder.read", lambda *_: b"[")
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, OnnxRunner)
+        with pytest.raises(TargetError, match=r"the times of the model's nodes on .* cannot be read"):
+            runner.profile("execute.forward", 3)
 
 
 def test_a_process_start_is_measured_by_the_common_loop(target: AndroidTarget, model: Model, phone: SimPhone) -> None:

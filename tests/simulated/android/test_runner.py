@@ -89,6 +89,19 @@ def test_a_number_behind_a_key_is_sampled_from_a_file_of_many(folder: Path) -> N
     assert [(each["name"], each["least"]) for each in run_["watched"]] == [("free", 320)]
 
 
+def test_a_trace_times_each_node_and_the_model_runs_on(folder: Path) -> None:
+    from pytest_devperf.explain.nodes import read_trace
+
+    commands = "run 1 1 0\noutputs .\ntrace 5\nrun 2 1 0\noutputs .\nquit\n"
+    _, _, before, traced, again, after = run(folder, "serve", "manifest.txt", stdin=commands)
+
+    rows = read_trace((folder / traced["trace"]).read_text())
+    assert [row.name.partition(" ")[0] for row in rows] == ["Add", "MatMul", "Tanh"]
+    assert {row.calls for row in rows} == {1.0}
+    assert len(again["ns"]) == 2
+    assert before == after
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
 def test_a_thread_never_waits_longer_for_a_cpu_than_the_round_takes(folder: Path) -> None:
     cpu = min(os.sched_getaffinity(0))

@@ -88,12 +88,12 @@ def test_a_model_is_measured_without_a_finding(sanitized: Path, tmp_path: Path, 
         sanitized,
         tmp_path,
         *("serve", "manifest.txt", "free=/proc/meminfo#MemAvailable:", "nothing=/nowhere"),
-        given=b"warm 2\nrun 3 2 1\nanchor 2\noutputs .\nquit\n",
+        given=b"warm 2\nrun 3 2 1\nanchor 2\ntrace 3\noutputs .\nquit\n",
     )
     measured = run(sanitized, tmp_path, "memory", "manifest.txt", "3")
     described = run(sanitized, tmp_path, "schema", "manifest.txt")
 
-    assert len(served.stdout.splitlines()) == 5
+    assert len(served.stdout.splitlines()) == 6
     assert b'"peak"' in measured.stdout
     assert b'"inputs"' in described.stdout
 

@@ -82,6 +82,10 @@ class WorkFolder:
         except TransferRefused as refused:
             raise TargetError(f"{self._link.name} did not return {name} ({refused})", "run again") from refused
 
+    def remove(self, name: str) -> None:
+        """Remove a file from the folder."""
+        self._link.script(f"rm -f {quote(f'{self.path}/{name}')}", doing=f"removing {name}", again=True)
+
     def close(self) -> None:
         """Remove the folder; if the phone is gone, the next session removes it."""
         with best_effort():

@@ -21,6 +21,8 @@ from pytest_devperf.targets.protocol import Memory, RoundContext
 if TYPE_CHECKING:
     import numpy as np
 
+    from pytest_devperf.explain.profile import Profile
+
 MANIFEST = "manifest.txt"
 
 ANCHORS = 3
@@ -96,6 +98,34 @@ class OnnxRunner:
             answer = self._client.ask(f"anchor {ANCHORS}", timeout_s=60.0)
             self._anchors = [int(value) for value in answer.anchor_ns]
         return self._anchors.pop(0) if self._anchors else None
+
+    def profile(self, metric: str, iterations: int) -> Profile:
+        """Time the nodes of the model in sessions of their own, one after the other in the same process.
+
+        Raises:
+            CaseError: The runner failed.
+            TargetError: The phone is gone, or its trace cannot be read.
+        """
+        from pytest_devperf.targets.traced import profile_nodes
+
+        runtime = str(self.env.get("sdk") or "")
+        try:
+            return profile_nodes(self.run, self._trace, metric=metric, iterations=iterations, runtime=runtime)
+        except ValueError as error:
+            raise TargetError(
+                f"the times of the model's nodes on {self._link.name} cannot be read ({error})", "run again"
+            ) from error
+
+    def _trace(self, executions: int) -> str:
+        """Execute the model in a traced session, which replaces the loaded one; fetch the trace and remove it."""
+        timeout_s = LOAD_S + 60.0 + PATIENCE * executions * (self._call_s or UNKNOWN_S)
+        answer = self._client.ask(f"trace {executions}", timeout_s=timeout_s)
+        if answer.trace is None:
+            raise self._incomplete(f"a trace of {executions} executions")
+        name = PurePosixPath(answer.trace).name
+        text = self._folder.read(name).decode(errors="replace")
+        self._folder.remove(name)
+        return text
 
     def round_context(self) -> RoundContext:
         """Return the context of the latest run; the phone is asked once for each run."""

@@ -67,6 +67,8 @@ class RunnerReply(msgspec.Struct, frozen=True):
     slept_ns: Span | None = None
     watched: tuple[Watched, ...] = ()
     outputs: tuple[ModelOutput, ...] = ()
+    trace: Name | None = None
+    """File in the working folder with the times of the model's nodes."""
     baseline: Size | None = None
     loaded: Size | None = None
     peak: Size | None = None

@@ -9,9 +9,6 @@ from typing import Any
 
 from pytest_devperf.targets.host.models.runtime import LoadedModel
 
-MOST_EXECUTIONS = 40
-"""Executions of a traced session: their median is exact, and onnxruntime ends a trace at a million events."""
-
 
 def trace_session(
     options: Any,  # noqa: ANN401 - SessionOptions, which ship no types
@@ -32,6 +29,6 @@ def trace_session(
         options.profile_file_prefix = str(Path(folder, "trace"))
         session = load(options)
         loaded = bind(session)
-        for _ in range(min(executions, MOST_EXECUTIONS)):
+        for _ in range(executions):
             loaded.function(*loaded.args)
         return Path(session.end_profiling()).read_text(encoding="utf-8")

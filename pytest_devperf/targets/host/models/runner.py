@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_devperf import stats
 from pytest_devperf.case.workload import Call, Model
 from pytest_devperf.errors import CaseError, DevperfError
-from pytest_devperf.explain.profile import Profile
 from pytest_devperf.targets.host.memory.footprint import Footprint
 from pytest_devperf.targets.host.meter import tick_ns, time_anchor
 from pytest_devperf.targets.host.models.runtime import LoadedModel, PreparedModel
@@ -22,11 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Self
 
-PLAIN_PASSES = 3
-"""Passes without a trace; the fastest one counts."""
-
-SESSIONS = 2
-"""Traced sessions of a process start: the same node differed by a fifth between sessions of one minute."""
+    from pytest_devperf.explain.profile import Profile
 
 
 class ModelRunner:
@@ -106,16 +99,11 @@ class ModelRunner:
 
     def profile(self, metric: str, iterations: int) -> Profile:
         """Time the nodes of the model in sessions of their own."""
-        plain_ns = min(stats.median(self.run(iterations, 1)) for _ in range(PLAIN_PASSES))
-        runtime = str(self.env.get("sdk") or "")
-        empty = Profile(
-            metric=metric, kind="nodes", runtime=runtime, clock="wall", iterations=iterations, plain_ns=plain_ns
-        )
-        if self._prepared.trace is None:
-            return replace(empty, problem="the runtime does not time its operators")
-        from pytest_devperf.explain.nodes import read_trace, with_traces
+        from pytest_devperf.targets.traced import profile_nodes
 
-        return with_traces(empty, [read_trace(self._prepared.trace(iterations)) for _ in range(SESSIONS)])
+        return profile_nodes(
+            self.run, self._prepared.trace, metric=metric, iterations=iterations, runtime=str(self.env.get("sdk") or "")
+        )
 
     def round_context(self) -> RoundContext:
         """Return the context of the latest run."""

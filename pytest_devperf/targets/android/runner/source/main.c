@@ -3,7 +3,8 @@
  *     devperf-runner about                        print its identity: versions, anchor kernel, clock
  *     devperf-runner schema MANIFEST              print inputs and outputs of the model
  *     devperf-runner serve MANIFEST [NAME=FILE]…  load the model, then run one command per line of standard input:
- *                                                 warm N · run ITERATIONS LOOPS ANCHORS · anchor N · outputs FOLDER · quit
+ *                                                 warm N · run ITERATIONS LOOPS ANCHORS · trace N · anchor N ·
+ *                                                 outputs FOLDER · quit
  *                                                 While rounds run, the first number of each FILE is sampled, or with
  *                                                 FILE#KEY the number after the key
  *     devperf-runner attend MANIFEST [NAME=FILE]… serve, and exit at once when standard input hangs up
@@ -144,6 +145,14 @@ static void warm(int64_t iterations) {
     json_end();
 }
 
+/* The file lies in the working folder; whoever reads it removes it. */
+static void trace(const struct manifest *manifest, int64_t iterations) {
+    char *file = ort_trace(manifest, "trace", iterations);
+    json_begin();
+    json_text("trace", file);
+    json_end();
+}
+
 static void write_outputs(const char *folder) {
     json_begin();
     json_open_list("outputs");
@@ -153,7 +162,7 @@ static void write_outputs(const char *folder) {
 }
 
 /* The folder may contain blanks: it is the rest of the line. */
-static int obey(char *line) {
+static int obey(const struct manifest *manifest, char *line) {
     char word[16] = "";
     long long first = 0, second = 1, third = 0;
     int length = 0;
@@ -166,6 +175,7 @@ static int obey(char *line) {
     else if (first < 1 || second < 1 || third < 0) fail("command", "'%s' needs counts of one or more", line);
     else if (strcmp(word, "run") == 0) run(first, second, third);
     else if (strcmp(word, "warm") == 0) warm(first);
+    else if (strcmp(word, "trace") == 0) trace(manifest, first);
     else if (strcmp(word, "anchor") == 0) anchors(first);
     else fail("command", "'%s' is not known", word);
     return 1;
@@ -177,7 +187,7 @@ static void serve(const char *path, int watched, char **watch, int leashed) {
     watch_start(watched, watch, leashed); /* before the runtime starts threads, since fork copies only one */
     ort_open(manifest);
     load(manifest);
-    while (fgets(line, sizeof line, stdin) != NULL && obey(line)) {}
+    while (fgets(line, sizeof line, stdin) != NULL && obey(manifest, line)) {}
     watch_stop();
     _exit(0); /* skip destructors: an accelerator's library may crash in them */
 }

@@ -27,6 +27,7 @@ enum position {
     Run = 9,
     CreateSessionOptions = 10,
     SetSessionExecutionMode = 13,
+    EnableProfiling = 14,
     EnableMemPattern = 16,
     DisableMemPattern = 17,
     EnableCpuMemArena = 18,
@@ -63,6 +64,7 @@ enum position {
     ReleaseTypeInfo = 98,
     ReleaseTensorTypeAndShapeInfo = 99,
     ReleaseSessionOptions = 100,
+    SessionEndProfiling = 110,
     GetAvailableProviders = 125,
     AddSessionConfigEntry = 130,
     AppendExecutionProvider = 216,
@@ -239,10 +241,11 @@ static Object *make_options(const struct manifest *manifest, int optimise) {
     return options;
 }
 
-int64_t ort_load(const struct manifest *manifest, int optimise) {
+static int64_t load_session(const struct manifest *manifest, int optimise, const char *trace) {
     if (manifest->model == NULL) fail("manifest", "the manifest names no model");
     int64_t start = wall_ns();
     Object *options = make_options(manifest, optimise);
+    if (trace != NULL) check(AT(EnableProfiling, Status *(*)(void *, const char *))(options, trace), "options");
     check(AT(CreateSession, Status *(*)(void *, const char *, void *, Object **))(environment, manifest->model, options,
                                                                                   &session),
           "load");
@@ -250,6 +253,8 @@ int64_t ort_load(const struct manifest *manifest, int optimise) {
     AT(ReleaseSessionOptions, f_release)(options);
     return spent;
 }
+
+int64_t ort_load(const struct manifest *manifest, int optimise) { return load_session(manifest, optimise, NULL); }
 
 static void release_outputs(void) {
     for (size_t i = 0; outputs != NULL && i < runtime.outputs; i++) {
@@ -421,6 +426,15 @@ void ort_run(void) {
                               size_t, Value **))(session, NULL, input_names, inputs, runtime.inputs, output_names,
                                                  runtime.outputs, outputs),
           "run");
+}
+
+char *ort_trace(const struct manifest *manifest, const char *prefix, int64_t iterations) {
+    char *file = NULL;
+    ort_unload(); /* the memory of a phone may not hold a model twice */
+    load_session(manifest, 1, prefix);
+    for (int64_t i = 0; i < iterations; i++) ort_run();
+    check(AT(SessionEndProfiling, Status *(*)(void *, void *, char **))(session, allocator, &file), "trace");
+    return file;
 }
 
 /* ---- outputs ---- */

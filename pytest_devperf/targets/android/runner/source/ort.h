@@ -44,6 +44,9 @@ void ort_unload(void);
 void ort_types(void);                                  /* fills runtime.input and runtime.output */
 void ort_bind(void);                                   /* puts the inputs into the model's order */
 void ort_run(void);                                    /* runs once; releases the previous outputs */
+/* Replaces the session by one that times each node, runs it, and returns the file of the times, whose name begins with
+ * the prefix. The session stays, and times its nodes no longer. */
+char *ort_trace(const struct manifest *manifest, const char *prefix, int64_t iterations);
 void ort_write_outputs(const char *folder);            /* prints one object per output            */
 void ort_write_providers(void);
 
