@@ -128,7 +128,8 @@ def time_peers(folder: Path, runs: Sequence[Run], ours: float) -> None:
         ]
         spent, _ = timed(
             f"pytest-benchmark compare, {name}",
-            lambda command=command: subprocess.run(command, capture_output=True, check=True),
+            # In another folder, since it imports the conftest.py of the working directory.
+            lambda command=command: subprocess.run(command, cwd=folder, capture_output=True, check=True),
         )
         print(f"{'':52} {spent / ours:7.1f} x ours")
 

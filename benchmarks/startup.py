@@ -53,6 +53,7 @@ def collect(folder: Path, arguments: Sequence[str]) -> Cost:
         [sys.executable, "-m", "pytest", *arguments, "--collect-only", "-q", "-p", "no:cacheprovider", str(folder)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        cwd=folder,  # `python -m` would import the plugin from a checkout in the working directory
         env=environment,
     )
     _, _, usage = os.wait4(process.pid, 0)
@@ -100,6 +101,7 @@ def main() -> None:
             capture_output=True,
             text=True,
             check=True,
+            cwd=empty,
             env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         ).stdout
         words = next(line for line in imported.splitlines() if line.startswith("imported:"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -700,3 +702,29 @@ def test_an_unjudged_metric_is_reported_with_its_value() -> None:
         candidate=3.0,
         reason="the baseline is 0, so there is no ratio",
     )
+
+
+# -- the cost of a comparison -----------------------------------------------------------------------
+
+
+def test_a_comparison_reads_the_samples_of_each_run_once() -> None:
+    read: list[str] = []
+
+    class Samples(list[float]):
+        side: str
+
+        def __iter__(self) -> Iterator[float]:
+            read.append(self.side)
+            return super().__iter__()
+
+    def watched(measurement: Measurement, side: str) -> Measurement:
+        rows = list(map(Samples, measurement.samples_ns or ()))
+        for row in rows:
+            row.side = side
+        return replace(measurement, samples_ns=rows)
+
+    new, *saved = (timed(SIX) for _ in range(4))
+    runs = [record(watched(each, f"saved {place}")) for place, each in enumerate(saved)]
+    assert only(compare(record(watched(new, "new")), baseline(*runs), POLICY)).verdict == "within_noise"
+    rounds = len(new.process)
+    assert Counter(read) == dict.fromkeys(("new", "saved 0", "saved 1", "saved 2"), rounds)

@@ -67,6 +67,11 @@ class Estimate:
         """Whether most rounds were interrupted, so that their floors are affected."""
         return 2 * self.interrupted > self.rounds
 
+    @property
+    def judgeable(self) -> bool:
+        """Whether there are enough rounds or values for a verdict, without those of other runs."""
+        return self.rounds >= self.fewest
+
     def with_look(self, other: Estimate) -> Estimate:
         """Combine this look with a second one at the same code."""
         return Estimate(
@@ -145,7 +150,7 @@ def _estimate(
 def _of_rounds(
     measurement: Measurement, source: Measurement | Confirmation, *, rounds: int | None, iqr: Iqr, anchor: bool
 ) -> Estimate:
-    rows = (source.samples_ns or source.samples or ())[:rounds]
+    rows = list(map(sorted, (source.samples_ns or source.samples or ())[:rounds]))
     if not rows or not all(rows):
         raise NotSamples("it contains no samples")
     if not _within(rows, SHORTEST_NS, LONGEST_NS):
@@ -161,7 +166,7 @@ def _of_rounds(
         anchors=tuple(anchors[place] for place in lowest) if anchors else (),
         levels=tuple(anchors[place] for place in _lowest(anchors, process)) if anchors else (),
         interrupted=interrupted,
-        tick=_tick(measurement, longest_ns=max(map(max, rows))),
+        tick=_tick(measurement, longest_ns=max(row[-1] for row in rows)),
         rounds=len(rows),
         iterations=(shortest := min(map(len, rows))),
         fewest=FEWEST_ROUNDS if shortest >= stats.FEWEST_FOR_QUARTILES else stats.FEWEST_FOR_QUARTILES,
@@ -183,7 +188,7 @@ def _round_estimates(
 
 def _of_few(source: Measurement | Confirmation, fewest: int) -> Estimate:
     timed = source.samples_ns is not None
-    rows = [row for row in (source.samples_ns or source.samples or ()) if row]
+    rows = [sorted(row) for row in (source.samples_ns or source.samples or ()) if row]
     if not rows:
         raise NotSamples("it contains no values")
     if not (_within(rows, SHORTEST_NS, LONGEST_NS) if timed else _within(rows, -LARGEST_VALUE, LARGEST_VALUE)):
@@ -282,7 +287,7 @@ def _judgeable(estimates: Sequence[Estimate]) -> bool:
     """Return whether this side has enough rounds or values for a verdict."""
     if not estimates[0].iterations:
         return sum(one.rounds for one in estimates) >= estimates[0].fewest
-    return all(one.rounds >= one.fewest for one in estimates)
+    return all(one.judgeable for one in estimates)
 
 
 def _lowest(values: Sequence[float], process: Sequence[int]) -> tuple[int, ...]:
@@ -318,12 +323,22 @@ def _anchors(source: Measurement | Confirmation, count: int) -> Sequence[float]:
     if len(anchors) < count:
         return ()
     known = [at for at in anchors if at]
-    return known if len(known) == count and _within((known,), SHORTEST_NS, LONGEST_NS) else ()
+    return known if len(known) == count and _within((sorted(known),), SHORTEST_NS, LONGEST_NS) else ()
 
 
 def _within(rows: Sequence[Sequence[float]], lowest: float, highest: float) -> bool:
-    """Return whether all values are finite and within bounds; no row is empty."""
-    return math.isfinite(sum(map(sum, rows))) and lowest <= min(map(min, rows)) and max(map(max, rows)) <= highest
+    """Return whether all values are finite and within bounds.
+
+    Args:
+        rows: Sorted rows, none empty. A NaN, which no order has a place for, makes the sum one.
+        lowest: The lowest valid value.
+        highest: The highest valid value.
+    """
+    return (
+        math.isfinite(sum(map(sum, rows)))
+        and lowest <= min(row[0] for row in rows)
+        and max(row[-1] for row in rows) <= highest
+    )
 
 
 def _tick(measurement: Measurement, *, longest_ns: float) -> float:

@@ -12,7 +12,6 @@ from pytest_devperf.compare.rule.estimate import (
     anchored_throughout,
     estimate,
     estimate_confirmation,
-    history,
 )
 from pytest_devperf.compare.rule.threshold import Bound, baseline_side, beyond, floor_of, threshold, tolerance_of
 from pytest_devperf.record.record import Measurement
@@ -58,7 +57,7 @@ class Sides:
         """The side with too few rounds or values for a verdict, and the remedy; None if both have enough."""
         # A load, a size or a recorded value has one value per process start.
         noun, option = ("rounds", "--devperf-rounds") if self.first.iterations else ("values", "--devperf-processes")
-        if not history([self.first]).judgeable:
+        if not self.first.judgeable:
             return f"this run has too few {noun} to judge by: measure more ({option})"
         if not self.base.judgeable:
             return f"the baseline has too few {noun} to judge by: save one with more ({option})"
