@@ -56,7 +56,6 @@ class Services:
         self._tasks: set[asyncio.Task[None]] = set()
         self._pipe = -1
         self._asks = b""
-        self._replies: dict[Path, int] = {}
         self._masks: dict[str, frozenset[int]] = {}
         self._came_back = False
 
@@ -79,8 +78,7 @@ class Services:
         await self.daemon.close()
         self.sandbox.system.detach()
         asyncio.get_running_loop().remove_reader(self._pipe)
-        for pipe in (self._pipe, *self._replies.values()):
-            os.close(pipe)
+        os.close(self._pipe)
 
     def find(self, name: str) -> Service | None:
         """Return the service for the name in an OPEN; None refuses it."""
@@ -169,20 +167,24 @@ class Services:
     def _take_asks(self) -> None:
         self._asks += os.read(self._pipe, 65536)
         *lines, self._asks = self._asks.split(b"\n")
-        for pipe in [pipe for folder, pipe in self._replies.items() if not folder.exists()]:
-            os.close(pipe)
-        self._replies = {folder: pipe for folder, pipe in self._replies.items() if folder.exists()}
         for line in lines:
             with contextlib.suppress(OSError):  # its client was killed in the meantime
-                self._reply(self.sandbox.reply_folder(os.fsdecode(line)))
+                self._reply(self.sandbox.request_files(os.fsdecode(line)))
 
-    def _reply(self, folder: Path) -> None:
-        name, *words = (folder / "words").read_text("utf-8", "surrogateescape").split("\0")[:-1]
-        out, err, code = self._own_answer(words) if name == OWN_WORDS else self._answer(name, words)
-        (folder / "out").write_text(out, encoding="utf-8", errors="surrogateescape", newline="")
-        (folder / "err").write_text(err, encoding="utf-8", errors="surrogateescape", newline="")
-        pipe = self._replies[folder] = os.open(folder / "done", os.O_RDWR | os.O_NONBLOCK)
-        os.write(pipe, f"{code}\n".encode())
+    def _reply(self, request: Path) -> None:
+        """Answer a stub command, and delete its files: it keeps those open that it still reads."""
+        words, out, err, done = (
+            request.with_name(f"{request.name}.{kind}") for kind in ("words", "out", "err", "done")
+        )
+        name, *arguments = words.read_text("utf-8", "surrogateescape").split("\0")[:-1]
+        output, errors, code = self._own_answer(arguments) if name == OWN_WORDS else self._answer(name, arguments)
+        out.write_text(output, encoding="utf-8", errors="surrogateescape", newline="")
+        err.write_text(errors, encoding="utf-8", errors="surrogateescape", newline="")
+        pipe = os.open(done, os.O_RDWR | os.O_NONBLOCK)
+        os.write(pipe, f"{code} {len(output)} {len(errors)}\n".encode())
+        os.close(pipe)
+        for file in (words, out, err, done):
+            file.unlink()
 
     def _answer(self, name: str, words: list[str]) -> tuple[str, str, int]:
         request = Request(

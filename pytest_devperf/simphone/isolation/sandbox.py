@@ -86,8 +86,8 @@ class Sandbox(ABC):
         """Return the path of a file in the control folder, as the phone's programs see it."""
         return f"{CONTROL}/{name}"
 
-    def reply_folder(self, path: str) -> Path:
-        """Return the folder in which a stub command waits for its response."""
+    def request_files(self, path: str) -> Path:
+        """Return what the files of a stub command's request are named after; `path` is the phone's name for it."""
         return self.control / path.rpartition("/")[2]
 
     def show(self, files: Mapping[str, str], *, anew: bool = False) -> None:

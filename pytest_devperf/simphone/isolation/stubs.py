@@ -8,15 +8,18 @@ OWN_WORDS = "devperf-sim"
 """The stub with which other stubs make requests that no Android command has."""
 
 ASK = """#!@SHELL@
-# Sends its arguments to the simulated phone and prints the response.
-d=@CONTROL@/reply.$$
-rm -rf "$d"; mkdir "$d" && mkfifo "$d/done" || exit 126
+# Sends its arguments to the simulated phone and prints the response. A session runs hundreds of these, so they start
+# as few programs as possible: the phone deletes the files, which stay open here.
+r=@CONTROL@/request.$$
+[ -e "$r.done" ] && rm -f "$r".*
+mkfifo "$r.done" || exit 126
+exec 3<>"$r.done" 4<>"$r.out" 5<>"$r.err"
 if [ "${0##*/}" = cmd ] && [ "$1" = package ]; then case " $* " in *" -S "*) cat >/dev/null;; esac; fi
-printf '%s\\0' "${0##*/}" "$@" >"$d/words"
-echo "$d" >"@CONTROL@/ask"
-read -r code <"$d/done"
-cat "$d/out"; [ -s "$d/err" ] && cat "$d/err" >&2
-rm -rf "$d"
+printf '%s\\0' "${0##*/}" "$@" >"$r.words"
+echo "$r" >"@CONTROL@/ask"
+read -r code out err <&3
+[ "$out" = 0 ] || cat <&4
+[ "$err" = 0 ] || cat <&5 >&2
 exit "$code"
 """
 

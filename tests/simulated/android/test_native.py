@@ -18,7 +18,6 @@ from pytest_devperf.errors import CaseError, Unsupported, UsageError
 from pytest_devperf.measure.loop import run_start
 from pytest_devperf.measure.round import StartPlan
 from pytest_devperf.simphone import SimPhone
-from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
 from pytest_devperf.targets.android.target import AndroidTarget
 from pytest_devperf.targets.android.toolchain import Toolchain
 from pytest_devperf.targets.android.tools.tool import find_tool, store_tool
@@ -39,14 +38,11 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, build) -> Callable[..., None]:
+def stored(own_setups: Path, build) -> Callable[..., None]:
     """Store stand-ins for the simulated phone's tools, in a folder of this test."""
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
 
     def stored(name: str, *options: str) -> None:
-        folder = tmp_path / "setups" / "sim"
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(build(name, *options), folder / name)
+        shutil.copyfile(build(name, *options), own_setups / "sim" / name)
 
     return stored
 
@@ -249,19 +245,15 @@ def test_an_executable_for_android_is_stored_for_its_abi(stored, tmp_path):
     assert store_tool("benchmark_model", tmp_path / "benchmark_model").parent.name == "arm64-v8a"
 
 
-def test_a_tool_that_cannot_run_on_the_phone_is_reported(stored, fresh, tmp_path, doubling):
-    folder = tmp_path / "setups" / "sim"
-    folder.mkdir(parents=True)
-    (folder / "benchmark_model").write_bytes(b"\x7fELF" + bytes(60))
+def test_a_tool_that_cannot_run_on_the_phone_is_reported(own_setups, fresh, doubling):
+    (own_setups / "sim" / "benchmark_model").write_bytes(b"\x7fELF" + bytes(60))
 
     with pytest.raises(CaseError, match="benchmark_model cannot run on"):
         fresh.survey(Model(path=doubling))
 
 
-def test_a_tool_that_dies_of_a_signal_has_not_listed_its_options(stored, fresh, tmp_path, doubling):
-    folder = tmp_path / "setups" / "sim"
-    folder.mkdir(parents=True)
-    (folder / "benchmark_model").write_text("#!/bin/sh\necho loading\nkill -SEGV $$\n")
+def test_a_tool_that_dies_of_a_signal_has_not_listed_its_options(own_setups, fresh, doubling):
+    (own_setups / "sim" / "benchmark_model").write_text("#!/bin/sh\necho loading\nkill -SEGV $$\n")
 
     with pytest.raises(CaseError, match="benchmark_model cannot run on"):
         fresh.survey(Model(path=doubling))

@@ -29,10 +29,8 @@ Reach = Callable[..., AndroidTarget]
 STAY_ON = "global/stay_on_while_plugged_in"
 
 
-@pytest.fixture(autouse=True)
-def own_journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what one test left on a phone from the next one, which switches the same unit on."""
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
+pytestmark = pytest.mark.usefixtures("own_setups")
+"""The next test switches the same unit on: it must not find this one's journal."""
 
 
 def test_clocks_are_pinned_and_released(switch_on: SwitchOn, reach: Reach) -> None:

@@ -16,14 +16,12 @@ from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.simphone import AdbServer, SimPhone
 from pytest_devperf.store.folder import FolderStore
 from pytest_devperf.targets.android.adb.attached import make_client
-from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
 from pytest_devperf.targets.android.target import AndroidTarget
 
 
 @pytest.fixture(autouse=True)
-def here(adb_server: AdbServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def here(adb_server: AdbServer, own_setups: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(adb_server.port))
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
     monkeypatch.chdir(tmp_path)
 
 

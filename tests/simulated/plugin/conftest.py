@@ -21,7 +21,6 @@ import pytest_devperf.store.open
 import pytest_devperf.targets.android.app
 import pytest_devperf.targets.android.open  # noqa: F401 - as above
 from pytest_devperf.simphone import AdbServer
-from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
 
 TOOL = """\
 slow=1
@@ -137,11 +136,10 @@ class Session:
 
 @pytest.fixture
 def session(
-    pytester: pytest.Pytester, adb_server: AdbServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, adb_server: AdbServer, own_setups: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Session:
     monkeypatch.setattr("pytest_devperf.simphone.phone.AdbServer", lambda: nullcontext(adb_server))
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(adb_server.port))
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "setups"))
     monkeypatch.setattr("pytest_devperf.targets.android.adb.link.BACK_S", 0.5)
     return Session(pytester)
 

@@ -24,18 +24,16 @@ def test_pte(devperf):
 
 
 @pytest.fixture
-def models(session: Session, tmp_path: Path) -> Session:
+def models(session: Session) -> Session:
     (session.path / "m.tflite").write_bytes(tflite(signatures=["one"], open_rank=1))
     (session.path / "m.pte").write_bytes(pte(methods=["forward", "other"]))
     session.pytester.makepyfile(test_models=SUITE)
     return session
 
 
-def test_both_kinds_are_measured_with_load_memory_and_outputs(models: Session, tmp_path: Path) -> None:
-    folder = tmp_path / "setups" / "sim"
-    folder.mkdir(parents=True)
+def test_both_kinds_are_measured_with_load_memory_and_outputs(models: Session, own_setups: Path) -> None:
     for name in ("benchmark_model", "executor_runner"):
-        build_stand_in(name, folder)
+        build_stand_in(name, own_setups / "sim")
 
     result = models.run("--devperf-json=run.json")
 
