@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pytest_devperf.record.record import Change, Comparison, DeviceRecord, Document, Measurement, Record, Run
     from pytest_devperf.report.report import Report
     from pytest_devperf.sensor.added import Sensor, Shell
-    from pytest_devperf.sensor.context import Context, CpuSet, RunContext
+    from pytest_devperf.sensor.context import Context, CpuSet
+    from pytest_devperf.sensor.run_context import RunContext
     from pytest_devperf.simphone import SimPhone
     from pytest_devperf.store.store import GenerationStore, LabelSummary, Store
     from pytest_devperf.targets.device import Device
@@ -116,7 +117,8 @@ _HOMES = {
     "record.record": ("Change", "Comparison", "DeviceRecord", "Document", "Measurement", "Record", "Run"),
     "report.report": ("Report",),
     "sensor.added": ("Sensor", "Shell"),
-    "sensor.context": ("Context", "CpuSet", "RunContext"),
+    "sensor.context": ("Context", "CpuSet"),
+    "sensor.run_context": ("RunContext",),
     "simphone": ("SimPhone",),
     "store.store": ("GenerationStore", "LabelSummary", "Store"),
     "targets.device": ("Device",),

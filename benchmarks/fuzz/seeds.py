@@ -25,7 +25,7 @@ from pytest_devperf.record.record import (
     Run,
     WorkloadRecord,
 )
-from pytest_devperf.sensor.context import ClockState, RunContext
+from pytest_devperf.sensor.run_context import ClockState, RunContext
 from pytest_devperf.session.launch.handover import HANDOVER_VERSION
 from pytest_devperf.simphone import PERSONALITIES
 from pytest_devperf.simphone.adb.wire import Packet

@@ -40,7 +40,7 @@ from pytest_devperf.measure.undisturbed import earlier_of
 from pytest_devperf.metric import LATENCY, time_metric
 from pytest_devperf.record.measurement import time_measurement, with_confirmation
 from pytest_devperf.record.record import DeviceRecord, Measurement, Record, WorkloadRecord
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 
 SLOWER = (0.0, 0.03, 0.05, 0.10, 0.25)
 """Slowdowns of the code, as fractions."""

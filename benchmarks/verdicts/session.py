@@ -29,7 +29,7 @@ from pytest_devperf.measure.undisturbed import earlier_of
 from pytest_devperf.metric import BYTES_PER_MIB, LATENCY, LOAD, PEAK_MEMORY, memory_metric, start_metric, time_metric
 from pytest_devperf.record.measurement import scalar_measurement, time_measurement, with_confirmation
 from pytest_devperf.record.record import Comparison, DeviceRecord, Measurement, Record, Run, WorkloadRecord
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 
 CASES = 16
 """Cases of a suite: a table shows how often a whole run of them is wrong."""

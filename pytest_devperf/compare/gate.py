@@ -10,7 +10,8 @@ from pytest_devperf.compare.history import Baseline, BaselineRun
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.caution import CAUTIONS, IMPORTED, refusing
 from pytest_devperf.record.record import Measurement, Record
-from pytest_devperf.sensor.context import CpuSet, RunContext
+from pytest_devperf.sensor.context import CpuSet
+from pytest_devperf.sensor.run_context import RunContext
 
 KHZ_PER_MHZ = 1000
 

@@ -15,7 +15,7 @@ from pytest_devperf.metric import LATENCY, NS_PER_S, time_metric
 from pytest_devperf.record.caution import CAUTIONS, IMPORTED, ONE_START
 from pytest_devperf.record.measurement import derive
 from pytest_devperf.record.record import Commit, DeviceRecord, Measurement, Record, Run, WorkloadRecord
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 from pytest_devperf.targets.device import HOST, Device
 from pytest_devperf.tool.extract import distinct, durations_ns, guarded, json_in, refuse
 from pytest_devperf.tool.readers import READERS

@@ -17,7 +17,7 @@ import pytest
 from pytest_devperf.plugin.calls import CALLS, METERS, PROVIDERS, Calls, open_targets, run_protocol, usage_errors
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.session.devices.our_targets import TargetOptions
-from pytest_devperf.session.launch.handover import Handover, Turns, WantedCase, parse_handover
+from pytest_devperf.session.launch.handover import Handover, WantedCase, parse_handover
 from pytest_devperf.session.starts.meters.bench import Bench, Tools
 from pytest_devperf.session.starts.meters.timing import Meter
 from pytest_devperf.session.starts.orders import LaterOrders
@@ -26,7 +26,7 @@ from pytest_devperf.targets.device import HOST
 
 if TYPE_CHECKING:
     from pytest_devperf.session.launch.layouts import Layouts
-    from pytest_devperf.session.launch.turn_client import TurnClient
+    from pytest_devperf.session.launch.turn_client import TurnClient, Turns
     from pytest_devperf.session.starts.meters.counting import AnyMeter
 
 NEUTRAL: dict[str, Any] = {

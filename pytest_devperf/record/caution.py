@@ -11,7 +11,7 @@ from pytest_devperf.english import counted
 from pytest_devperf.measure.stability import ADVICE
 from pytest_devperf.record.record import Quality, Record
 from pytest_devperf.sensor.added import FAILED_SENSOR
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 from pytest_devperf.sensor.summary import RoundFacts, waited_percent
 from pytest_devperf.targets.device import HOST
 

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from pytest_devperf.explain.cause import Explanation
 from pytest_devperf.explain.profile import Profile
 from pytest_devperf.metric import Better, Kind
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 from pytest_devperf.targets.device import Device
 
 SCHEMA = "pytest-devperf/1"

@@ -10,7 +10,7 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.english import counted, counted_range
 from pytest_devperf.record.record import Commit, DeviceRecord, Run
 from pytest_devperf.report.report import Report
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 from pytest_devperf.targets.device import HOST, Device
 from pytest_devperf.untrusted import printable
 

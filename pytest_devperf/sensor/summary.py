@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Protocol
 
-from pytest_devperf.sensor.context import SOFTWARE, ClockState, Context, CpuSet, During, RunContext
+from pytest_devperf.sensor.context import Context, CpuSet
+from pytest_devperf.sensor.run_context import SOFTWARE, ClockState, During, RunContext
 
 STOLEN_PERCENT = 5.0
 """Share of CPU time taken by a hypervisor that is reported: below it, it is lost among other noise."""

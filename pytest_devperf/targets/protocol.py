@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from pytest_devperf.case.workload import App, Model, Workload
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.survey import Survey
 
 if TYPE_CHECKING:
     from pytest_devperf.explain.profile import Profile
     from pytest_devperf.targets.app.wire import CaseReport, Task
+    from pytest_devperf.targets.survey import Survey
 
 
 class Clock(Protocol):

@@ -30,7 +30,7 @@ from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.report.row import compared_rows
 from pytest_devperf.report.terminal.noise import render as render_noise
 from pytest_devperf.report.terminal.text import render, table_lines
-from pytest_devperf.sensor.context import ClockState, RunContext
+from pytest_devperf.sensor.run_context import ClockState, RunContext
 
 BOARD = DeviceRecord(
     fingerprint="0123456789ab", kind="host", soc="Example CPU 9000", cores=8, memory_gib=16, abi="x86_64"

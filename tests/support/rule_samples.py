@@ -17,7 +17,7 @@ from pytest_devperf.record.record import (
     Record,
     WorkloadRecord,
 )
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 
 DEVICE = DeviceRecord(fingerprint="9f3c00000000", kind="host", model="Bench")
 PHONE = DeviceRecord(fingerprint="9f3c00000001", kind="android", model="Phone")

@@ -24,7 +24,7 @@ from pytest_devperf.record.record import (
     Summary,
     WorkloadRecord,
 )
-from pytest_devperf.sensor.context import ClockState, During, RunContext
+from pytest_devperf.sensor.run_context import ClockState, During, RunContext
 
 number = st.floats(allow_nan=False, allow_infinity=False, width=64)
 duration = st.floats(min_value=0.5, max_value=1e12, exclude_min=True)

@@ -14,7 +14,8 @@ from pytest_devperf.compare.policy import Policy
 from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.caution import CAUTIONS
 from pytest_devperf.record.record import Change, Commit, DeviceRecord, Measurement, Record, WorkloadRecord
-from pytest_devperf.sensor.context import ClockState, CpuSet, RunContext
+from pytest_devperf.sensor.context import CpuSet
+from pytest_devperf.sensor.run_context import ClockState, RunContext
 
 POLICY = Policy()
 SAME = timed([1_000_000] * 3)

@@ -13,7 +13,7 @@ from pytest_devperf.compare.noise import NEIGHBOURS, Noise, noise, recommended
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.record.measurement import derive
 from pytest_devperf.record.record import Measurement, Record, WorkloadRecord
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 
 POLICY = Policy()
 

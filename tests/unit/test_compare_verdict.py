@@ -18,7 +18,7 @@ from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.stopping.bound import early_bound_ns
 from pytest_devperf.record.measurement import derive
 from pytest_devperf.record.record import Change, Confirmation, Measurement
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 
 POLICY = Policy()
 QUIET = (1_000_000, 1_001_000, 1_002_000)

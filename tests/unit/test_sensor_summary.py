@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_devperf.measure.round import Round
-from pytest_devperf.sensor.context import Context, RunContext
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.run_context import RunContext
 from pytest_devperf.sensor.summary import chain_looks, summarise, throttled_between, waited_percent
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_devperf.record.record import Commit, Record
 from pytest_devperf.report.header import commit_line
-from pytest_devperf.sensor.context import RunContext
+from pytest_devperf.sensor.run_context import RunContext
 
 _KHZ_PER_MHZ = 1000
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import platform
 import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_devperf.sensor.context import Context
-from pytest_devperf.sensor.host.nvml import open_gpu
 
 if TYPE_CHECKING:
+    from pytest_devperf.sensor.host.nvml import Gpu
     from pytest_devperf.sensor.proc import CpuTimes
 
 MIN_TICKS = 10
@@ -67,7 +68,7 @@ class Machine:
 
     def __init__(self, sensors: Sensors | None = None) -> None:
         self._sensors = sensors if sensors is not None else _own_sensors()
-        self._gpu = open_gpu()
+        self._gpu = _open_gpu()
         self._times = self._sensors.cpu_times()
         self._throttle_count: int | None = None
         self._slow: _Slow | None = None
@@ -158,6 +159,17 @@ class Machine:
 def _percent(part: int, whole: int) -> float:
     """Calculate a share in percent; counters of a virtual machine may run backwards, so it is limited to 0 to 100."""
     return min(100.0, max(0.0, 100 * part / whole))
+
+
+def _open_gpu() -> Gpu | None:
+    """Open the GPUs; return None without the binding, the driver or a GPU."""
+    try:
+        nvml = importlib.import_module("pynvml")
+    except ImportError:
+        return None
+    from pytest_devperf.sensor.host.nvml import open_gpu  # few machines have the binding
+
+    return open_gpu(nvml)
 
 
 def _own_sensors() -> Sensors:

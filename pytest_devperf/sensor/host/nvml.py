@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,12 +55,12 @@ class Gpu:
             return None
 
 
-def open_gpu() -> Gpu | None:
-    """Open the GPUs; return None without the binding, the driver or a GPU."""
-    try:
-        nvml = importlib.import_module("pynvml")
-    except ImportError:
-        return None
+def open_gpu(nvml: Any) -> Gpu | None:  # noqa: ANN401 - a module without type information
+    """Open the GPUs; return None without the driver or a GPU.
+
+    Args:
+        nvml: The `pynvml` module.
+    """
     try:
         nvml.nvmlInit()
         gpu = Gpu(nvml)

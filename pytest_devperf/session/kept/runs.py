@@ -18,7 +18,7 @@ from pytest_devperf.store.commit import read_commit
 
 if TYPE_CHECKING:
     from pytest_devperf.case.plan import Plan
-    from pytest_devperf.sensor.context import RunContext
+    from pytest_devperf.sensor.run_context import RunContext
     from pytest_devperf.session.kept.baselines import Missing
     from pytest_devperf.targets.device import Device
 

@@ -8,21 +8,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pytest_devperf.case.case import Case
 from pytest_devperf.case.plan import Plan
-from pytest_devperf.count.pace import Pace
 from pytest_devperf.errors import UsageError
 from pytest_devperf.measure.round import Earlier, StartPlan
-from pytest_devperf.session.launch.relocation import Relocation
 from pytest_devperf.session.starts.start import Role
+
+if TYPE_CHECKING:
+    from pytest_devperf.count.pace import Pace
+    from pytest_devperf.session.launch.relocation import Relocation
+    from pytest_devperf.session.launch.turn_client import Turns
+    from pytest_devperf.session.launch.under_valgrind import UnderValgrind
 
 HANDOVER_VERSION = 6
 """Version of the messages between a session's process and a fresh interpreter."""
-
-Side = Literal["old", "new"]
-"""The code that an interpreter runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,27 +41,6 @@ class WantedCase:
     start_plans: Mapping[str, StartPlan]
     paces: Mapping[str, Pace] = field(default_factory=dict)
     """How metrics are counted, if they are to be compared."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnderValgrind:
-    """The valgrind that runs an interpreter which counts."""
-
-    program: str
-    version: str
-    folder: str
-    """Folder that it writes its counts to."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turns:
-    """The address at which an interpreter of a pair requests its turn."""
-
-    host: str
-    port: int
-    secret: str
-    """Distinguishes this interpreter from other programs on this machine."""
-    side: Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,21 +99,16 @@ def parse_handover(data: bytes) -> Handover:
 def _handover(received: dict[str, Any]) -> Handover:
     surroundings = received.pop("surroundings")
     providers = surroundings.pop("providers")
-    turns, relocation, valgrind = (received.pop(name) for name in ("turns", "relocation", "valgrind"))
     return Handover(
         **{
             **received,
             "surroundings": Surroundings(**surroundings, providers=None if providers is None else tuple(providers)),
             "wanted": [_wanted(each) for each in received["wanted"]],
-            "turns": None if turns is None else Turns(**turns),
-            "relocation": None if relocation is None else _relocation(relocation),
-            "valgrind": None if valgrind is None else UnderValgrind(**valgrind),
+            "turns": None if received["turns"] is None else _turns(received["turns"]),
+            "relocation": None if received["relocation"] is None else _relocation(received["relocation"]),
+            "valgrind": None if received["valgrind"] is None else _under_valgrind(received["valgrind"]),
         }
     )
-
-
-def _relocation(received: dict[str, Any]) -> Relocation:
-    return Relocation(**{**received, "untracked": tuple(received["untracked"])})
 
 
 def _wanted(received: dict[str, Any]) -> WantedCase:
@@ -142,5 +117,32 @@ def _wanted(received: dict[str, Any]) -> WantedCase:
         name: StartPlan(**{**start_plan, "earlier": Earlier(**start_plan["earlier"])})
         for name, start_plan in received["start_plans"].items()
     }
-    paces = {name: Pace(**pace) for name, pace in received["paces"].items()}
+    paces = {name: _pace(pace) for name, pace in received["paces"].items()}
     return WantedCase(**{**received, "case": case, "start_plans": start_plans, "paces": paces})
+
+
+# An interpreter that only times is given none of the following, so it does not import their modules.
+
+
+def _turns(received: dict[str, Any]) -> Turns:
+    from pytest_devperf.session.launch.turn_client import Turns
+
+    return Turns(**received)
+
+
+def _relocation(received: dict[str, Any]) -> Relocation:
+    from pytest_devperf.session.launch.relocation import Relocation
+
+    return Relocation(**{**received, "untracked": tuple(received["untracked"])})
+
+
+def _under_valgrind(received: dict[str, Any]) -> UnderValgrind:
+    from pytest_devperf.session.launch.under_valgrind import UnderValgrind
+
+    return UnderValgrind(**received)
+
+
+def _pace(received: dict[str, Any]) -> Pace:
+    from pytest_devperf.count.pace import Pace
+
+    return Pace(**received)

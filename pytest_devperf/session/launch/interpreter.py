@@ -19,16 +19,11 @@ from typing import Any
 
 import msgspec
 
-from pytest_devperf.session.launch.handover import (
-    HANDOVER_VERSION,
-    Handover,
-    Surroundings,
-    Turns,
-    UnderValgrind,
-    WantedCase,
-)
+from pytest_devperf.session.launch.handover import HANDOVER_VERSION, Handover, Surroundings, WantedCase
 from pytest_devperf.session.launch.origin import ENVIRONMENT, HANDOVER_VARIABLE, PROCESS_VARIABLE, SYS_PATH
 from pytest_devperf.session.launch.relocation import Relocation
+from pytest_devperf.session.launch.turn_client import Turns
+from pytest_devperf.session.launch.under_valgrind import UnderValgrind
 from pytest_devperf.session.starts.start import Role
 
 LAUNCH = """\

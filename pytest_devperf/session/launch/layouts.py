@@ -17,7 +17,7 @@ from pytest_devperf.count.counter import Counter
 from pytest_devperf.count.forks import ForkDied, run_in_fork
 from pytest_devperf.count.pace import LAYOUTS, Pace
 from pytest_devperf.count.valgrind import Valgrind
-from pytest_devperf.session.launch.handover import UnderValgrind
+from pytest_devperf.session.launch.under_valgrind import UnderValgrind
 from pytest_devperf.session.starts.meters.bench import Bench
 from pytest_devperf.session.starts.meters.counting import Counting, CountMeter
 

@@ -5,9 +5,22 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from pytest_devperf.session.launch.handover import Turns
+Side = Literal["old", "new"]
+"""The code that an interpreter runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """The address at which an interpreter of a pair requests its turn."""
+
+    host: str
+    port: int
+    secret: str
+    """Distinguishes this interpreter from other programs on this machine."""
+    side: Side
 
 
 class TurnClient:

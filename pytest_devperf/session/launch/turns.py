@@ -19,9 +19,9 @@ from typing import Any, BinaryIO
 
 from pytest_devperf.compare.in_turns.pairs import turns
 from pytest_devperf.session.launch.follow import POLL_S, WorkerResult, new_events, take_event
-from pytest_devperf.session.launch.handover import Side, Turns
 from pytest_devperf.session.launch.interpreter import HERE, Assignment, Environment, Job, end, terminable
 from pytest_devperf.session.launch.lobby import Lobby
+from pytest_devperf.session.launch.turn_client import Side, Turns
 
 OLD: Side = "old"
 NEW: Side = "new"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_devperf.errors import Unsupported, UsageError
-from pytest_devperf.session.launch.handover import UnderValgrind
 from pytest_devperf.session.launch.interpreter import Environment
+from pytest_devperf.session.launch.under_valgrind import UnderValgrind
 
 if TYPE_CHECKING:
     from pytest_devperf.count.valgrind import Valgrind

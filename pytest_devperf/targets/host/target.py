@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pytest_devperf.case.workload import Call, Command, Model, Workload
 from pytest_devperf.errors import Unsupported
@@ -12,7 +13,9 @@ from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
 from pytest_devperf.targets.host.meter import ANCHOR_IDENTITY
 from pytest_devperf.targets.protocol import Clock, Runner
-from pytest_devperf.targets.survey import Survey
+
+if TYPE_CHECKING:
+    from pytest_devperf.targets.survey import Survey
 
 __tracebackhide__ = True
 # pytest hides these frames: the traceback of a workload's exception then starts in the test.
