@@ -47,6 +47,9 @@ VERBS: Mapping[str, Verb] = {
 }
 """Every verb, in the order of `devperf --help`."""
 
+_NEAR = 0.7
+"""Similarity of a misspelt verb; at difflib's 0.6, `bisect` resembles `list`."""
+
 _EXIT_INTERRUPTED = 130
 """Exit code of a shell after Ctrl-C."""
 
@@ -140,6 +143,6 @@ def _unknown(words: Sequence[str]) -> str:
         return _help()
     from difflib import get_close_matches
 
-    near = get_close_matches(words[0], VERBS, n=1)
+    near = get_close_matches(words[0], VERBS, n=1, cutoff=_NEAR)
     hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(VERBS)}"
     return f"devperf: unknown verb {words[0]!r}: {hint}"

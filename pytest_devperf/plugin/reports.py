@@ -21,6 +21,10 @@ REGRESSED = "devperf_regressed"
 """Attribute of a report whose test failed only because of its verdict."""
 
 
+_SKIPPED = "Skipped: "
+"""What pytest puts before the reason of a skip."""
+
+
 def is_strict_xpass(report: pytest.TestReport) -> bool:
     """Return whether a strict `xfail` test failed because it passed."""
     return (
@@ -44,7 +48,8 @@ def outcome_of(reports: Sequence[pytest.TestReport]) -> TestOutcome:
     if hasattr(skipped, "wasxfail"):
         return TestOutcome("skipped", f"failed as expected: {skipped.wasxfail}".rstrip(": "), expected=True)
     longrepr = skipped.longrepr
-    return TestOutcome("skipped", str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "") or None)
+    words = str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "")
+    return TestOutcome("skipped", words.removeprefix(_SKIPPED) or None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -251,7 +256,7 @@ def app_reports(tested: RanTest, nodeid: str, report: CaseReport) -> list[pytest
         reports[1].longrepr = Sentence(reason, reason, location)
     elif report.outcome == "skipped":
         reports[1].outcome = "skipped"
-        reports[1].longrepr = (str(tested.item.path), (line or 0) + 1, f"Skipped: {reason}")
+        reports[1].longrepr = (str(tested.item.path), (line or 0) + 1, f"{_SKIPPED}{reason}")
     return reports
 
 

@@ -76,7 +76,7 @@ def brief_failure_text(record: Record) -> str:
 
 
 def failure_text(record: Record, width: int = 80) -> str:
-    """Explain a regression: sentences, values before and after, cautions, and other differences.
+    """Explain a regression: sentences, values before and after, cautions, and notes.
 
     Args:
         record: A case with its comparison.
@@ -95,7 +95,7 @@ def failure_text(record: Record, width: int = 80) -> str:
     table = lay_out(COMPARED[1:], [row[1:] for row in compared_rows(record)], width)
     if table:
         lines += ["", *table]
-    remarks = caution_lines(record) + [printable(f"different: {note}") for note in comparison.notes]
+    remarks = caution_lines(record) + [printable(f"note: {note}") for note in comparison.notes]
     if remarks:
         lines += ["", *(part for line in remarks for part in wrapped(line, width, indent="    "))]
     if comparison.baseline_runs:

@@ -22,6 +22,7 @@ class Format:
 
     suffixes: tuple[str, ...]
     write: Callable[[Report, Baselines, Histories], str]
+    shows_histories: bool = False
 
 
 def _write_html(report: Report, baselines: Baselines, histories: Histories) -> str:
@@ -37,7 +38,7 @@ def _write_markdown(report: Report, baselines: Baselines, histories: Histories) 
 
 
 FORMATS: Mapping[str, Format] = {
-    "html": Format(suffixes=(".html", ".htm"), write=_write_html),
+    "html": Format(suffixes=(".html", ".htm"), write=_write_html, shows_histories=True),
     "markdown": Format(suffixes=(".md", ".markdown"), write=_write_markdown),
 }
 """Name of the format, as `devperf report --format` and the options of a session spell it -> what it writes."""

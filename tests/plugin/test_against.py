@@ -73,7 +73,7 @@ def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> 
         [
             "latency regressed: * (+*",
             "where: *measured.py * of +* (*%)*",
-            "*different: old code in turns: Python *",
+            "*note: old code in turns: Python *",
             f"devperf: 1 REGRESSED, 1 within noise; compared with {two.old}",
         ]
     )
@@ -194,7 +194,7 @@ def test_a_case_on_another_device_has_no_old_code(two_cases: Suite) -> None:
     result = two_cases.run(f"--devperf-against={sys.executable}")
     assert result.ret == 1
     sentence = "one cannot run Python from another environment: use devperf.paired there (all cases)"
-    assert f"different: {sentence}" in two_cases.flat(result)
+    assert f"note: {sentence}" in two_cases.flat(result)
 
 
 @pytest.mark.parametrize("words", [("-k", "nothing_like_it"), ("--collect-only",)])

@@ -67,7 +67,7 @@ def test_a_dirty_checkout_is_compared_with_a_revision_and_stays_as_it_is(suite: 
     result.stdout.fnmatch_lines(["*test_tool REGRESSED*"])
     (change,) = suite.cases()["test_ab.py::test_work"]["comparison"]["changes"]
     assert change["delta_pct"] > 50  # it is three times as slow
-    result.stdout.fnmatch_lines(["*different: old code in turns: v1 (?????????)*"])
+    result.stdout.fnmatch_lines(["*note: old code in turns: v1 (?????????)*"])
     assert "imported" not in result.stdout.str()
     assert repository.git("status", "--porcelain", "--untracked-files=no") == before
     assert repository.git("worktree", "list").count("\n") == 1

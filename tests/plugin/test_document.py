@@ -191,7 +191,7 @@ def test_a_run_interrupted_in_its_last_case_reports_that_it_saved_nothing(suite:
     result = suite.run("--devperf-save=base", "-x", "--devperf-json=run.json")
 
     assert suite.saved() == []
-    assert "NOT SAVED as base: the session was ended before its end" in result.stdout.str()
+    assert "NOT SAVED as base: the session did not finish" in result.stdout.str()
     assert len(suite.cases()) == 1
 
 

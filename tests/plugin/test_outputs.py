@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -42,6 +43,11 @@ def numbers(page: str) -> dict[str, dict[str, object]]:
     return found
 
 
+def pasts_in(page: str) -> list[dict[str, Any]]:
+    """Return the numbers of the histories on a page."""
+    return [each for name, each in numbers(page).items() if name.startswith("past-")]
+
+
 def test_a_session_writes_its_reports_beside_its_document(slower: Suite) -> None:
     result = slower.run(
         "--devperf-compare=base",
@@ -53,9 +59,36 @@ def test_a_session_writes_its_reports_beside_its_document(slower: Suite) -> None
     page, text = ((slower.path / name).read_text(encoding="utf-8") for name in ("report.html", "report.md"))
     assert result.ret == 1
     assert '<h1 class="bad">1 of 2 cases regressed</h1>' in page
-    assert all("before" in each for each in numbers(page).values()), "distributions stand beside the baseline's"
+    rounds = [each for name, each in numbers(page).items() if not name.startswith("past-")]
+    assert rounds
+    assert all("before" in each for each in rounds), "distributions stand beside the baseline's"
     assert "## Performance: 1 of 2 cases regressed" in text
     assert len(slower.cases()) == 2
+
+
+def test_the_report_of_a_session_shows_each_case_over_the_runs_of_its_label(slower: Suite) -> None:
+    slower.run("--devperf-save=base")
+    slower.run("--devperf-save=base", "--devperf-html=saved.html")
+    slower.run("--devperf-compare=base", "--devperf-html=compared.html")
+    slower.run("--devperf", "--devperf-html=measured.html")
+
+    lengths = {
+        name: [len(each["mid"]) for each in pasts_in((slower.path / f"{name}.html").read_text(encoding="utf-8"))]
+        for name in ("saved", "compared", "measured")
+    }
+    assert lengths == {"saved": [3, 3], "compared": [4, 4], "measured": []}
+
+
+def test_the_report_of_a_session_has_no_history_if_an_earlier_run_is_damaged(slower: Suite) -> None:
+    slower.run("--devperf-save=base")
+    slower.run("--devperf-save=base")
+    oldest, *_ = sorted(slower.path.glob(".devperf/*/base/*.json"))
+    oldest.write_bytes(b"{")
+
+    result = slower.run("--devperf-compare=base", "--devperf-html=report.html")
+
+    assert re.search(rf"the report shows no history: .*{re.escape(oldest.name)}", slower.flat(result))
+    assert pasts_in((slower.path / "report.html").read_text(encoding="utf-8")) == []
 
 
 def test_the_ini_file_may_name_reports(slower: Suite) -> None:

@@ -123,9 +123,7 @@ def test_the_next_session_reports_that_one_can_be_resumed_and_how_to_drop_it(int
     interrupted.run(*SAVE)
     (log,) = _logs(interrupted)
     output = interrupted.flat(interrupted.run("--devperf", "-k", "ordinary or fails"))
-    words = (
-        "process starts of 3 cases) was ended before its end: the same command with --devperf-resume goes on with it"
-    )
+    words = "process starts of 3 cases) did not finish: the same command with --devperf-resume goes on with it"
     assert words in output
     assert f"delete {log.relative_to(interrupted.path)} to drop it" in output
     log.unlink()
@@ -165,7 +163,7 @@ def test_changed_code_is_refused_and_no_longer_offered(interrupted: Suite) -> No
 def test_without_an_unfinished_session_the_option_is_refused(interrupted: Suite) -> None:
     refused = interrupted.run("--devperf", "--devperf-resume")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    assert "no session of this folder was ended before its end" in refused.stderr.str()
+    assert "every session of this folder finished" in refused.stderr.str()
 
 
 FIXTURES = """

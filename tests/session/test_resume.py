@@ -231,7 +231,7 @@ def test_no_log_contains_a_password(tmp_path: Path) -> None:
 
 def test_nothing_to_resume_is_an_error(tmp_path: Path) -> None:
     measure(tmp_path)
-    with pytest.raises(UsageError, match="no session of this folder was ended before its end"):
+    with pytest.raises(UsageError, match="every session of this folder finished"):
         measure(tmp_path, resume=True)
 
 

@@ -312,7 +312,7 @@ def test_the_notes_on_a_case_are_written_in_words():
     page = render(Report(runs=(run,), compared_with="main"))
 
     cooled = "What to do: let it cool down first"
-    for words in ("the workload differs", "<b>noisy</b>: why", "different: another commit", cooled):
+    for words in ("the workload differs", "<b>noisy</b>: why", "note: another commit", cooled):
         assert words in page
 
 

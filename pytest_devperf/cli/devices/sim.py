@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--speed", type=float, default=1.0, metavar="X", help="seconds that pass on the phone per real second"
     )
-    parser.add_argument("--list", action="store_true", help="list the personalities and mishaps, and exit")
+    parser.add_argument("--list", action="store_true", help="list the families and mishaps, and exit")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,9 +54,9 @@ def _names() -> str:
     width = max(map(len, (*PERSONALITIES, *MISHAPS)))
     return "\n".join(
         (
-            "personalities",
+            "families (--personality NAME)",
             *(f"  {name:{width}}  {person.words}" for name, person in PERSONALITIES.items()),
-            "mishaps",
+            "mishaps (--mishap NAME)",
             *(f"  {name:{width}}  {mishap.words}" for name, mishap in MISHAPS.items()),
         )
     )

@@ -20,11 +20,9 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.formats import FORMATS, Baselines, Format, Histories
 from pytest_devperf.report.report import Report
+from pytest_devperf.store.past import past_runs
 from pytest_devperf.store.store import Store
 from pytest_devperf.store.writing import write_file
-
-NEWEST_RUNS = 50
-"""Runs of a history: more points cannot be distinguished on a screen, and each run is a file to read."""
 
 STDOUT = "-"
 
@@ -137,11 +135,7 @@ def _histories(label: str | None, store: Store, runs: Sequence[Run]) -> Historie
     """Collect the newest runs of a label, and those of the report, by device."""
     if label is None:
         return {}
-    found = {}
-    for device in dict.fromkeys(run.device.fingerprint for run in runs):
-        own = [run for run in runs if run.device.fingerprint == device]
-        held = {(run.id, run.taken_at): run for run in (*store.runs(device, label)[:NEWEST_RUNS], *own)}
-        found[device] = list(held.values())
+    found = past_runs(store, label, runs)
     if not any(len(each) > 1 for each in found.values()):
         raise UsageError(f"--history={label}: {store} has no other run with this label", "see devperf list")
     return found

@@ -169,7 +169,7 @@ def _reasons(case: Case) -> Content:
     words = list(case.entry.reasons)
     if comparison is not None:
         words += [sentence(change) for change in comparison.changes if change.baseline is not None]
-        words += [f"different: {note}" for note in comparison.notes]
+        words += [f"note: {note}" for note in comparison.notes]
     if record is not None:
         words += [f"{each.method} was not measured: {each.reason}" for each in record.skipped_methods]
     return el("ul", *(el("li", each) for each in dict.fromkeys(words)), class_="reasons") if words else None

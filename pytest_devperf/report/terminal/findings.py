@@ -32,7 +32,7 @@ def render(findings: Sequence[Finding], trials: Mapping[str, Trial], *, width: i
     for grade, words in zip(GOOD_ALIKE, ("good", "not known"), strict=True):
         alike = [each for each in findings if each.grade == grade]
         if alike:
-            shown = [each.check if grade == "unknown" else f"{each.check} {each.found}" for each in alike]
+            shown = [each.check if grade == "unknown" else f"{each.check}: {each.found}" for each in alike]
             lines += textwrap.wrap(
                 f"{words}: {'; '.join(shown)}", width, subsequent_indent="    ", break_on_hyphens=False
             )
@@ -70,7 +70,10 @@ def trial_lines(trials: Mapping[str, Trial]) -> Iterator[str]:
         f"{abs(first.delta_pct):.1f} %. The smallest slowdown that can be seen here now is {_seen(first)}."
     )
     for how, trial in others:
-        yield f"Measured {how}: they differ by {abs(trial.delta_pct):.1f} %, and it is {_seen(trial)}."
+        yield (
+            f"Measured {how}: the two runs differ by {abs(trial.delta_pct):.1f} %, and the smallest slowdown that can "
+            f"be seen is {_seen(trial)}."
+        )
 
 
 def _seen(trial: Trial) -> str:

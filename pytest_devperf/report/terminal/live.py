@@ -17,7 +17,7 @@ def format_cooling(step: Cooling) -> str:
         words.append(f"{step.slope_c_per_min:+.2f} °C/min")
     words.append(f"waited {step.waited_s:.0f} s")
     if step.done:
-        words.append("gave up: still warm" if step.timed_out else "cool")
+        words.append("gave up: still warm" if step.timed_out else "done" if step.temp_c is None else "cool")
     else:
         words.append(f"at most {step.left_s:.0f} s left")
     if step.throttled:

@@ -119,13 +119,13 @@ def _reason_lines(run: Run, explained: Collection[str], width: int, paint: Paint
 
 
 def shared_lines(run: Run) -> list[str]:
-    """Render cautions and differences; those that several cases share appear once."""
+    """Render cautions and notes; those that several cases share appear once."""
     sharing: dict[str, dict[str, str]] = defaultdict(dict)
     for record in run.cases:
         for slug, words in caution_words(record):
             sharing[f"caution {slug}"][record.id] = words
         for note in record.comparison.notes if record.comparison else ():
-            sharing[f"different: {note}"][record.id] = ""
+            sharing[f"note: {note}"][record.id] = ""
     return [printable(_shared_line(what, by_case, len(run.cases))) for what, by_case in sharing.items()]
 
 
@@ -219,7 +219,7 @@ def reliability_lines(report: Report, *, fewest_false_alarms: float = 0.0) -> li
 def _shared_line(what: str, by_case: Mapping[str, str], cases: int) -> str:
     """Render what several cases share, in the words of the first one."""
     words = list(by_case.values())
-    alike = "" if len(set(words)) == 1 else ", or similar"
+    alike = "" if len(set(words)) == 1 else ", similar in the others"
     return f"{what}{f': {words[0]}{alike}' if words[0] else ''} ({_names(list(by_case), cases)})"
 
 

@@ -10,7 +10,7 @@ from pytest_devperf.english import counted
 from pytest_devperf.errors import DevperfError, StoreError, UsageError
 from pytest_devperf.record.codec import encode
 from pytest_devperf.record.record import Document
-from pytest_devperf.report.formats import FORMATS, Baselines
+from pytest_devperf.report.formats import FORMATS, Baselines, Histories
 from pytest_devperf.report.report import Report
 from pytest_devperf.session.kept.document_output import NAME, DocumentOutput, words_for
 from pytest_devperf.session.options.settings import Settings
@@ -25,6 +25,8 @@ class Content:
 
     report: Report
     baselines: Baselines
+    histories: Callable[[], Histories] = dict
+    """Reads earlier runs; called only for a format that shows them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,13 @@ def _encoder(name: str) -> Callable[[Content], bytes]:
     """Return what encodes the output of an option."""
     if name not in FORMATS:
         return _encode_document
-    return lambda content: FORMATS[name].write(content.report, content.baselines, {}).encode()
+    form = FORMATS[name]
+
+    def encode_report(content: Content) -> bytes:
+        histories = content.histories() if form.shows_histories else {}
+        return form.write(content.report, content.baselines, histories).encode()
+
+    return encode_report
 
 
 class Outputs:

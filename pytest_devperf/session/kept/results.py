@@ -10,7 +10,7 @@ from pytest_devperf.compare.tally import tally
 from pytest_devperf.english import counted
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.record.record import Run
-from pytest_devperf.report.formats import Baselines
+from pytest_devperf.report.formats import Baselines, Histories
 from pytest_devperf.report.report import Report, Saved
 from pytest_devperf.session.cases.case_state import CaseStates
 from pytest_devperf.session.devices.targets import SessionTargets
@@ -19,6 +19,7 @@ from pytest_devperf.session.kept.runs import Runs
 from pytest_devperf.session.kept.saving import Saving
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.store.past import past_runs
 
 if TYPE_CHECKING:
     from pytest_devperf.case.plan import Plan
@@ -110,12 +111,13 @@ class Results:
         """
         save = self._settings.save
         if save is not None and not states.unfinished:
-            self._messages.append(f"NOT SAVED as {save}: the session was ended before its end")
+            self._messages.append(f"NOT SAVED as {save}: the session did not finish")
         self._write_outputs(states)
 
     def _write_outputs(self, states: CaseStates) -> None:
         """Write the files; one that cannot be written fails the session, but does not keep the others from it."""
-        content = Content(self.report(states), _baselines(states))
+        report = self.report(states)
+        content = Content(report, _baselines(states), lambda: self._histories(report.runs))
         problems = self._outputs.write(content)
         self.failed = self.failed or bool(problems)
         partial = self._outputs.partial_sentence(content.report)
@@ -154,6 +156,19 @@ class Results:
     def _make_runs(self, states: CaseStates) -> list[Run]:
         located = [(state, (state.target or self._targets.session_target()).device) for state in states]
         return self._runs.make(located, self.missing)
+
+    def _histories(self, runs: Sequence[Run]) -> Histories:
+        """Read the earlier runs of the label; one that cannot be read is reported, and the report has no history."""
+        named = [label for label in (self._settings.compare, self._settings.save) if label is not None]
+        if not named:
+            return {}
+        try:
+            saved = {each.label for each in self._storage.store.label_summaries()}
+            label = next((label for label in named if label in saved), None)
+            return past_runs(self._storage.store, label, runs) if label is not None else {}
+        except DevperfError as error:
+            self._messages.append(f"the report shows no history: {error}")
+            return {}
 
     def _useless_tolerances(self, states: CaseStates) -> list[str]:
         """Report tolerances that match no metric of the session, so that a typo is not taken for a strict tolerance."""

@@ -1,4 +1,4 @@
-"""Go on with a session that was ended before its end: find its devices, and hand out what its starts found."""
+"""Go on with a session that did not finish: find its devices, and hand out what its starts found."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def claim_newest(folder: Path | None) -> tuple[Unfinished, FileLock]:
         except StoreError:
             lock.release()
             raise
-    raise UsageError("--devperf-resume: no session of this folder was ended before its end", "leave the option out")
+    raise UsageError("--devperf-resume: every session of this folder finished", "leave the option out")
 
 
 def advice(folder: Path, root: Path) -> str | None:
@@ -127,7 +127,7 @@ def advice(folder: Path, root: Path) -> str | None:
             lock.release()
         if changed_file(found.header.facts, root) is None:
             return (
-                f"{found.words} was ended before its end: the same command with --devperf-resume goes on with it; "
+                f"{found.words} did not finish: the same command with --devperf-resume goes on with it; "
                 f"delete {_near(path, root)} to drop it"
             )
         return None

@@ -262,7 +262,7 @@ ROWS: tuple[Row, ...] = (
         metavar="N",
     ),
     Row("only", "one case of an app-hosted suite", metavar="ID"),
-    Row("resume", "go on with the newest session of this folder that was ended before its end", kind="flag"),
+    Row("resume", "go on with the newest session of this folder that did not finish", kind="flag"),
     *PLAN_ROWS,
 )
 

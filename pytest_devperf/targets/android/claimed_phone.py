@@ -109,8 +109,8 @@ class ClaimedPhone:
         if self.kept is None or not self.kept.files:
             return None
         return (
-            f"{self.device.name} keeps {self.kept.words} for {STORE_DAYS} days, so that they are not sent again; "
-            "devperf unpin removes them"
+            f"{self.device.name} keeps {self.kept.words} for {STORE_DAYS} days, so that nothing is sent twice; "
+            "devperf unpin deletes what is kept"
         )
 
     @property
