@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +10,6 @@ from pytest_devperf.count.callgrind import read_totals
 from pytest_devperf.count.valgrind import Valgrind, counting_variables
 from pytest_devperf.errors import CaseError
 from pytest_devperf.targets.process import Invocation
-
-BALLAST = "DEVPERF_BALLAST"
-"""Variable whose length moves a program's stack, and with it what lies where."""
-
-BALLAST_CHARACTERS = 4096
 
 
 def count_program(start: Callable[[Callable[[Invocation], Invocation]], None], valgrind: Valgrind, seed: int) -> int:
@@ -29,14 +23,13 @@ def count_program(start: Callable[[Callable[[Invocation], Invocation]], None], v
     Raises:
         CaseError: It failed, or valgrind did not count all of its processes to their end.
     """
-    length = random.Random(seed).randrange(1, BALLAST_CHARACTERS)  # noqa: S311 - a size, not a secret
     with tempfile.TemporaryDirectory(prefix="devperf-") as name:
         folder = Path(name)
 
         def under_valgrind(invocation: Invocation) -> Invocation:
             return Invocation(
                 argv=(*valgrind.counting_whole(folder), *invocation.argv),
-                environment={**counting_variables(), **invocation.environment, BALLAST: "x" * length},
+                environment={**counting_variables(seed), **invocation.environment},
             )
 
         start(under_valgrind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import random
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,12 @@ MALLOC_TUNABLES = (
 )
 """Settings of glibc's allocator with which a count hardly depends on where things lie in memory: with these, unchanged
 code moves by at most 0.6 %, with the defaults by up to 4 %. Source: "Memory Allocation Tunables", glibc manual."""
+
+BALLAST = "DEVPERF_BALLAST"
+"""Variable whose length moves the stack and the heap of what is started, and with them what lies where."""
+
+BALLAST_CHARACTERS = 4096
+"""Longest ballast: a page, so that everything lies elsewhere within one."""
 
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables that keep numeric libraries on one thread: threads that wait for each other count a random time."""
@@ -109,9 +116,14 @@ def _version_of(program: str) -> str:
     return version
 
 
-def counting_variables() -> Mapping[str, str]:
-    """Return the variables that are set for everything that is counted."""
-    found = {"PYTHONHASHSEED": HASH_SEED, **dict.fromkeys(SINGLE_THREADED, "1")}
+def counting_variables(seed: int = 0) -> Mapping[str, str]:
+    """Return the variables that are set for everything that is counted.
+
+    Args:
+        seed: Of the memory layout.
+    """
+    length = random.Random(seed).randrange(1, BALLAST_CHARACTERS)  # noqa: S311 - a size, not a secret
+    found = {"PYTHONHASHSEED": HASH_SEED, **dict.fromkeys(SINGLE_THREADED, "1"), BALLAST: "x" * length}
     if is_glibc():
         found["GLIBC_TUNABLES"] = ":".join(MALLOC_TUNABLES)
         if not _is_free_threaded():  # it refuses to start with another allocator than its own

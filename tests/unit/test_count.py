@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from pytest_devperf.count.pace import LEAST_IR, REPETITIONS, SMALLEST_IR, Pace, 
 from pytest_devperf.count.requests import CODE, ClientRequests
 from pytest_devperf.count.work import Work
 from pytest_devperf.errors import TargetError, Unsupported
+from pytest_devperf.session.running.counting import SessionCounting
 from pytest_devperf.targets.awaited import run_now
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="valgrind counts on Linux")
@@ -248,3 +250,17 @@ def test_an_interpreter_without_the_gil_keeps_its_allocator(monkeypatch: pytest.
     monkeypatch.setattr(finding.sysconfig, "get_config_var", lambda _: 1)
     assert "PYTHONMALLOC" not in finding.counting_variables()
     assert finding.allocator_name() == "default"
+
+
+def test_every_process_start_has_a_layout_of_its_own_and_the_same_in_every_session() -> None:
+    layouts = [finding.counting_variables(process)[finding.BALLAST] for process in range(6)]
+    assert len(set(layouts)) == len(layouts)
+    assert layouts == [finding.counting_variables(process)[finding.BALLAST] for process in range(6)]
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None or sys.platform != "linux", reason="needs valgrind")
+def test_an_interpreter_that_counts_again_lies_elsewhere_in_memory(tmp_path: Path) -> None:
+    counting = SessionCounting()
+    first, again = (dict(counting.environment(tmp_path, process).variables) for process in (0, 1))
+    assert first.pop(finding.BALLAST) != again.pop(finding.BALLAST)
+    assert first == again

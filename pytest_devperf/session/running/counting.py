@@ -77,17 +77,19 @@ class SessionCounting:
             canary=dict(count_canary(self.valgrind)),
         )
 
-    def environment(self, folder: Path) -> Environment:
+    def environment(self, folder: Path, process: int) -> Environment:
         """Return the environment of an interpreter that counts.
 
         Args:
             folder: Receives the counts.
+            process: Index of the process start. In another one, what all forks share lies elsewhere too: names that an
+                interpreter looks up can collide in its caches, which moves every fork alike.
         """
         from pytest_devperf.count.valgrind import counting_variables
 
         valgrind = self.valgrind
         return Environment(
             lead=valgrind.counting(folder),
-            variables=counting_variables(),
+            variables=counting_variables(process),
             valgrind=UnderValgrind(program=valgrind.program, version=valgrind.version, folder=str(folder)),
         )

@@ -84,7 +84,8 @@ class Interpreters:
         """Count the cases of a batch in one interpreter under valgrind."""
         with tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True) as folder:
             states = {member.state.index: member.state for member in batch.members}
-            for index, result in run_cases(self._assignment(batch), self.counting.environment(Path(folder))):
+            environment = self.counting.environment(Path(folder), batch.request.process)
+            for index, result in run_cases(self._assignment(batch), environment):
                 yield StartFound(state=states[index], process=batch.request.process, role="counted", result=result)
 
     def profile(self, batch: Batch, *, old: bool) -> Iterator[StartFound]:
