@@ -221,9 +221,16 @@ def _fields_of_caution(caution: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _readers() -> str:
+    from pytest_devperf.tool.operators import OperatorReader
     from pytest_devperf.tool.readers import READERS
 
-    rows = [(f"`{name}`", _escaped((inspect.getdoc(parse) or "").splitlines()[0])) for name, parse in READERS.items()]
+    def described(reader: Any) -> str:
+        parse = reader.parse if isinstance(reader, OperatorReader) else reader
+        words = _escaped((inspect.getdoc(parse) or "").splitlines()[0])
+        options = " ".join(f"`{option}`" for option in getattr(reader, "options", ()))
+        return f"{words} Changes are explained by the table that {options} prints." if options else words
+
+    rows = [(f"`{name}`", described(reader)) for name, reader in READERS.items()]
     rows.append(("`time`", "Read nothing: each start of the program is timed as a whole."))
     return _page(
         "Readers",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Ticking,
     )
     from pytest_devperf.targets.survey import Survey
+    from pytest_devperf.tool.operators import Operator, OperatorReader
     from pytest_devperf.tool.output import Output, Value
     from pytest_devperf.tool.parse import parse_output
     from pytest_devperf.tool.readers import Reader
@@ -74,6 +75,8 @@ __all__ = [
     "Measurement",
     "Memory",
     "Model",
+    "Operator",
+    "OperatorReader",
     "Output",
     "Policy",
     "Reader",
@@ -140,6 +143,7 @@ _HOMES = {
         "Ticking",
     ),
     "targets.survey": ("Survey",),
+    "tool.operators": ("Operator", "OperatorReader"),
     "tool.output": ("Output", "Value"),
     "tool.parse": ("parse_output",),
     "tool.readers": ("Reader",),

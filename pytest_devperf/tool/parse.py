@@ -9,6 +9,7 @@ from typing import Any
 from pytest_devperf.errors import CaseError
 from pytest_devperf.metric import is_duration_ns, is_recorded_value, is_size_bytes
 from pytest_devperf.tool.extract import refuse
+from pytest_devperf.tool.operators import OperatorReader
 from pytest_devperf.tool.output import Output
 from pytest_devperf.tool.readers import READERS
 from pytest_devperf.untrusted import shown
@@ -31,6 +32,11 @@ def reader_of(read: str | Callable[[str], Any]) -> Callable[[str], Any]:
             f"pass a function text -> samples, 'time' for the wall time of each start, or one of {', '.join(READERS)}",
         )
     return READERS[read]
+
+
+def reads_operators(read: str | Callable[[str], Any]) -> bool:
+    """Return whether a reader also reads the table of a program's operators."""
+    return isinstance(read if not isinstance(read, str) else READERS.get(read), OperatorReader)
 
 
 def parse_output(text: str, read: str | Callable[[str], Any], units: Mapping[str, str] | None = None) -> Output:

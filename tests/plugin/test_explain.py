@@ -114,6 +114,49 @@ def test_nothing_is_profiled_if_nobody_asks(shop: Suite, monkeypatch: pytest.Mon
     assert (shop.path / "starts.txt").read_text().split() == ["random"] * 4 + ["0"] * 2
 
 
+RENDER = """
+import sys
+SHADOW_MS = 2.0
+print("frame", 4.0 + SHADOW_MS, "ms")
+if "--passes" in sys.argv:
+    print("pass lights 4.0")
+    print("pass shadows", SHADOW_MS)
+"""
+
+RENDER_CASES = """
+import sys
+from pytest_devperf import Operator, OperatorReader
+
+def parse_frame(text):
+    return [float(text.split()[1]) * 1e6]
+
+def parse_passes(text):
+    lines = [line.split() for line in text.splitlines() if line.startswith("pass ")]
+    return [Operator("pass", name, float(ms) * 1e6) for _, name, ms in lines]
+
+FRAMES = OperatorReader(parse=parse_frame, parse_operators=parse_passes, options=("--passes",))
+
+def test_frame(devperf):
+    devperf.command([sys.executable, "render.py"], push=["render.py"], read=FRAMES)
+"""
+
+
+def test_a_program_is_explained_by_the_table_that_its_reader_reads(shop: Suite) -> None:
+    shop.pytester.makepyfile(test_shop=RENDER_CASES)
+    (shop.path / "render.py").write_text(RENDER)
+    assert shop.run_here("--devperf-save=base", *QUICK, explain=None).ret == 0
+
+    (shop.path / "render.py").write_text(RENDER.replace("SHADOW_MS = 2.0", "SHADOW_MS = 5.0"))
+    result = shop.run_here("--devperf-compare=base", *QUICK, explain=None)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["where: likely pass shadows +3.00 of +3.00 ms (100 %)"])
+
+    (shop.path / "render.py").write_text(RENDER.replace("SHADOW_MS = 2.0", "SHADOW_MS = 5.0").replace("--pa", "--x"))
+    result = shop.run_here("--devperf-compare=base", *QUICK, explain=None)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["where: the program printed no table of operators"])
+
+
 def test_an_unknown_choice_is_refused(shop: Suite) -> None:
     result = shop.run_plain("--devperf", "--devperf-explain=on")
     assert result.ret == 4

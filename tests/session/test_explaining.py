@@ -73,6 +73,7 @@ def state(name: str, percent: float, *, verdict: str = "regressed", kind: str = 
                     process=0,
                     role="rounds",
                     kind=kind,
+                    explainable=kind == "call",
                     timed=[Timed(metric=time_metric("latency"), start_result=result)],
                 )
             ],
@@ -221,7 +222,7 @@ def test_an_interrupted_explanation_reports_the_verdict() -> None:
 def test_cases_of_a_saved_run_are_profiled_unless_they_were() -> None:
     launchers = Launchers(slower)
     explainer = make(launchers, saves=True, in_turns=False)
-    untimed = CaseStart(process=0, role="rounds", kind="call")
+    untimed = CaseStart(process=0, role="rounds", kind="call", explainable=True)
     cases = [state("1", 1), state("2", 1), state("3", 1, kind="command"), state("4", 1, starts=[untimed])]
     explainer.profile(cases, 1e9)
     explainer.profile(cases, 1e9)

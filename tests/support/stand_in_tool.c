@@ -2,6 +2,8 @@
    options, feeds the files it is given to y = x + x or out = a + b, times it and prints in their words.
 
    -DOLD: the words and options of builds from before those that take inputs and methods.
+   A file that holds `OPS:TYPE name ms;TYPE name ms;.` is a model of these operators: it takes their time, and
+   `--enable_op_profiling=true` prints their table; with -DTABS as older builds do.
    -DTO_LOG: as ExecuTorch's platform for Android: every line goes to the phone's log, none to the standard streams. */
 
 #include <stdarg.h>
@@ -18,6 +20,7 @@ static const char *flags[] = {
 #elif defined(BENCHMARK)
     "graph", "num_runs", "warmup_runs", "min_secs", "warmup_min_secs", "input_layer", "input_layer_shape",
     "input_layer_value_files", "signature_to_run_for", "output_filepath", "num_threads", "use_gpu", "help",
+    "enable_op_profiling",
 #elif defined(OLD)
     "model_path", "num_executions", "help",
 #else
@@ -89,6 +92,50 @@ static void check_model(const char *path, const char *stamp) {
   fclose(file);
 }
 
+#if defined(BENCHMARK)
+struct op {
+  char type[64], name[64];
+  double ms;
+};
+
+static size_t read_ops(const char *path, struct op *ops, size_t most) {
+  static char text[1 << 16];
+  FILE *file = fopen(path, "rb");
+  size_t size = file == NULL ? 0 : fread(text, 1, sizeof text - 1, file), found = 0;
+  if (file != NULL) fclose(file);
+  for (size_t at = 0; at + 4 < size; ++at) {
+    if (memcmp(text + at, "OPS:", 4) != 0) continue;
+    for (const char *line = text + at + 4; found < most; ++found) {
+      struct op *op = &ops[found];
+      if (sscanf(line, "%63[^ ;.] %63[^ ;] %lf", op->type, op->name, &op->ms) != 3) return found;
+      line = strchr(line, ';') + 1;
+    }
+  }
+  return found;
+}
+
+static void print_table(const char *title, const struct op *ops, size_t count) {
+  printf("============================== %s ==============================\n", title);
+#if defined(TABS)
+  printf("\t%24s\t%17s\t%9s\t%9s\t%8s\t%8s\t%10s\t%9s\t%s\n", "[node type]", "[start]", "[first]", "[avg ms]", "[%]",
+         "[cdf%]", "[mem KB]", "[times called]", "[Name]");
+#else
+  printf("%44s %16s %15s %14s %15s %17s %21s  %s\n", "[node type]", "[first]", "[avg ms]", "[%]", "[cdf%]", "[mem KB]",
+         "[times called]", "[Name]");
+#endif
+  for (size_t i = 0; i < count; ++i) {
+#if defined(TABS)
+    printf("\t%24s\t%17.3f\t%9.3f\t%9.3f\t%7.3f%%\t%7.3f%%\t%10.3f\t%9d\t[%s]:%zu\n", ops[i].type, 0.0, ops[i].ms,
+           ops[i].ms, 1.0, 1.0, 0.0, 1, ops[i].name, i);
+#else
+    printf("%44s %16.3f %15.3f %13.3f%% %14.3f%% %17.3f %21d  [%s]:%zu\n", ops[i].type, ops[i].ms, ops[i].ms, 1.0, 1.0, 0.0,
+           1, ops[i].name, i);
+#endif
+  }
+  printf("\n");
+}
+#endif
+
 static size_t read_input(const char *path, size_t size, float *into) {
   char name[256];
   snprintf(name, sizeof name, "%.*s", (int)size, path);
@@ -143,11 +190,25 @@ int main(int argc, char **argv) {
     warm += ns;
   }
   for (int i = 0; i < runs; ++i) sum += work(a, b, out, count);
+  static struct op ops[64];
+  const size_t operators = read_ops(value("graph"), ops, 64);
+  if (operators > 0) sum = 0.0;
+  for (size_t i = 0; i < operators; ++i) sum += ops[i].ms * 1e6 * runs;
 #if defined(OLD)
   printf("Average inference timings in us: Warmup: %g, Init: %d, Inference: %g\n", warm / 1e3, 855, sum / runs / 1e3);
 #else
   print_line("Inference timings in us: Init: %d, First inference: %g, Warmup (avg): %g, Inference (avg): %g", 855, first / 1e3,
        warmup > 0 ? warm / warmup / 1e3 : 0.0, sum / runs / 1e3);
+#endif
+#if !defined(OLD)
+  if (strcmp(value("enable_op_profiling"), "true") == 0) {
+    static const struct op loading_it = {"AllocateTensors", "AllocateTensors/0", 9.0};
+    print_line("Profiling Info for Benchmark Initialization:");
+    print_table("Run Order", &loading_it, 1);
+    print_line("Operator-wise Profiling Info for Regular Benchmark Runs:");
+    print_table("Run Order", ops, operators);
+    print_table("Top by Computation Time", ops, operators);
+  }
 #endif
   if (*value("signature_to_run_for") != '\0') print_line("Using signature: %s", value("signature_to_run_for"));
   if (*value("use_gpu") != '\0') print_line("Explicitly applied GPU delegate: %s", value("use_gpu"));

@@ -28,6 +28,8 @@ from pytest_devperf import (
     LabelSummary,
     Memory,
     Model,
+    Operator,
+    OperatorReader,
     Output,
     Policy,
     Reader,
@@ -96,6 +98,9 @@ def parse_frames(text: str) -> Output:
 
 
 reader: Reader = parse_frames
+explaining: Reader = OperatorReader(
+    parse=parse_frames, parse_operators=lambda text: [Operator("pass", text, 1.0)], options=("--passes",)
+)
 assert_type(parse_output("1\n2\n", "lines"), Output)
 assert_type(parse_output("1\n2\n", parse_frames, {"dropped": "frames"}).samples_ns, tuple[float, ...])
 

@@ -35,12 +35,6 @@ WORTH_EXPLAINING: dict[ExplainMode, frozenset[Verdict]] = {
 }
 """Verdicts of cases that are explained."""
 
-KINDS = frozenset({"call", "model"})
-"""Kinds of workloads that can be profiled; of a program's or an app's inside nothing is known."""
-
-KINDS_ELSEWHERE = frozenset({"model"})
-"""The same for other devices than this machine."""
-
 
 def can_be_profiled(state: CaseState) -> bool:
     """Return whether further process starts may show where the time of a case goes."""
@@ -49,14 +43,10 @@ def can_be_profiled(state: CaseState) -> bool:
         and state.app is None
         and not state.is_paired
         and state.target is not None
-        and bool(state.starts)
-        and (_can_be_here(state) if is_this_machine(state.target) else state.starts[0].kind in KINDS_ELSEWHERE)
+        and any(start.explainable for start in state.starts)
+        # With one process start, everything runs in this process, as a debugger needs it.
+        and (state.case.plan.processes > 1 or not is_this_machine(state.target))
     )
-
-
-def _can_be_here(state: CaseState) -> bool:
-    """Return whether further interpreters of this machine may: not if everything runs in this process."""
-    return state.starts[0].kind in KINDS and state.case.plan.processes > 1
 
 
 def change_to_explain(state: CaseState, mode: ExplainMode) -> Change | None:

@@ -66,6 +66,8 @@ class CaseStart:
     """The old sides of metrics that the test measured in turns."""
     scalars: list[ScalarValues] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
+    explainable: bool = False
+    """Whether the case has a workload that can be profiled."""
     countable: bool = False
     """Whether the case has a workload whose instructions can be counted."""
     uncounted: str | None = None

@@ -12,7 +12,7 @@ Reader = Callable[[str], Output]
 PLACES: Mapping[str, str] = {
     "lines": "pytest_devperf.tool.readers.lines:parse_lines",
     "json-lines": "pytest_devperf.tool.readers.lines:parse_json_lines",
-    "benchmark_model": "pytest_devperf.tool.readers.benchmark_model:parse_benchmark_model",
+    "benchmark_model": "pytest_devperf.tool.readers.benchmark_model_operators:READER",
     "onnxruntime_perf_test": "pytest_devperf.tool.readers.onnxruntime_perf_test:parse_onnxruntime_perf_test",
     "google-benchmark": "pytest_devperf.tool.readers.google_benchmark:parse_google_benchmark",
     "llama-bench": "pytest_devperf.tool.readers.llama_bench:parse_llama_bench",
@@ -23,7 +23,7 @@ PLACES: Mapping[str, str] = {
     "trtexec": "pytest_devperf.tool.readers.trtexec:parse_trtexec",
     "hyperfine": "pytest_devperf.tool.readers.hyperfine:parse_hyperfine",
 }
-"""`read=` name -> module and function; the module is imported when its name is first used."""
+"""`read=` name -> module and reader; the module is imported when its name is first used."""
 
 
 class _Readers(Mapping[str, Reader]):

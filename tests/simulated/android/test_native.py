@@ -21,7 +21,7 @@ from pytest_devperf.simphone import SimPhone
 from pytest_devperf.targets.android.target import AndroidTarget
 from pytest_devperf.targets.android.toolchain import Toolchain
 from pytest_devperf.targets.android.tools.tool import find_tool, store_tool
-from pytest_devperf.targets.protocol import SelfWarming
+from pytest_devperf.targets.protocol import Profiling, SelfWarming
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +87,30 @@ def test_a_tflite_model_runs_by_benchmark_model_and_answers(stored, fresh, doubl
     assert samples[0] > 0
     assert runner.load_ns == 855_000
     np.testing.assert_array_equal(outputs["y"], 2 * GIVEN)
+
+
+@pytest.mark.parametrize("options", [(), ("-DTABS",)], ids=["blanks", "tabs"])
+def test_the_operators_of_a_tflite_model_are_timed(stored, fresh, doubling, options):
+    stored("benchmark_model", *options)
+    with Path(doubling).open("ab") as file:
+        file.write(b"OPS:CONV_2D net/a 1.5;ADD net/b 0.25;.")
+
+    with fresh.start(Model(path=doubling, dims={"x.0": 2}), 0) as runner:
+        assert isinstance(runner, Profiling)
+        profile = runner.profile("execute.one", 5)
+
+    assert profile.plain_ns == 1_750_000
+    assert profile.runtime.startswith("benchmark_model ")
+    assert [(row.name, row.self_ns) for row in profile.rows] == [
+        ("CONV_2D net/a", (1_500_000, 1_500_000)),
+        ("ADD net/b", (250_000, 250_000)),
+    ]
+
+
+def test_a_pte_program_is_not_explained_since_its_tool_prints_no_table(stored, fresh, adding):
+    stored("executor_runner")
+    with fresh.start(Model(path=adding), 0) as runner:
+        assert not isinstance(runner, Profiling)
 
 
 def test_a_pte_program_runs_by_executor_runner_and_answers(stored, fresh, adding):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from model_files import tflite
+from stand_in import build_stand_in
 
 Session = Any
 """The fixtures' own class; conftest files are not imported."""
@@ -72,6 +74,25 @@ def test_the_saved_run_holds_the_nodes_and_added_nodes_are_named(net: Session) -
     (case,) = net.cases().values()
     cause, *_ = case["comparison"]["explanation"]["causes"]
     assert (cause["name"], cause["kind"], cause["certain"]) == ("added " + "+".join(["Sin"] * 12), "node", True)
+
+
+def test_operators_of_a_tflite_model_are_named(session: Session, tmp_path: Path) -> None:
+    folder = tmp_path / "setups" / "sim"
+    folder.mkdir(parents=True)
+    build_stand_in("benchmark_model", folder)
+    model = session.path / "m.tflite"
+    model.write_bytes(tflite(signatures=["forward"], open_rank=1) + b"OPS:CONV_2D a 1.5;ADD b 0.5;CONV_2D c 1.5;.")
+    with (session.path / "conftest.py").open("a") as file:
+        file.write(VERDICT)
+    session.pytester.makepyfile(test_m="def test_m(devperf): devperf.model('m.tflite', dims={'x.0': 2})")
+    assert session.run("--devperf-save=base", "--devperf-explain=auto").ret == 0
+
+    model.write_bytes(
+        tflite(signatures=["forward"], open_rank=1) + b"OPS:CONV_2D a 1.5;DIV x 1.0;MUL y 0.75;CONV_2D c 1.5;."
+    )
+    result = session.run("--devperf-compare=base", "--devperf-explain=auto")
+
+    result.stdout.fnmatch_lines(["where: ADD -> DIV+MUL +1.25 of +1.25 ms (100 %)"])
 
 
 def test_an_unchanged_model_names_no_node_for_certain(net: Session) -> None:

@@ -110,6 +110,7 @@ class Bench:
             repeats: How often the test has it called; None: the plan decides.
         """
         self.notes.add_software(runner)
+        self.start.explainable = self.start.explainable or isinstance(runner, Profiling)
         if not self.takes_rounds:
             return
         self.notes.claim(metric.name)

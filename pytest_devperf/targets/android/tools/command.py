@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
@@ -26,9 +27,13 @@ from pytest_devperf.targets.android.tools.script import (
 )
 from pytest_devperf.targets.program import name_unpushed, pushed_files, values_of
 from pytest_devperf.targets.protocol import Memory, RoundContext
+from pytest_devperf.tool.operators import OperatorReader
 from pytest_devperf.tool.output import Output
-from pytest_devperf.tool.parse import parse_output, reader_of
+from pytest_devperf.tool.parse import parse_output, reader_of, reads_operators
 from pytest_devperf.untrusted import LAST_LINES, last_lines
+
+if TYPE_CHECKING:
+    from pytest_devperf.explain.profile import Profile
 
 LOGGING = frozenset({"executor_runner", "benchmark_model"})
 """Readers of tools that in some builds only write to the phone's log (ExecuTorch's platform for Android does)."""
@@ -90,6 +95,17 @@ class CommandRunner:
         )
         return output.samples_ns
 
+    def print_table(self, options: Sequence[str], iterations: int) -> tuple[Sequence[float], str]:
+        """Start the program once with further arguments; return ns of each iteration, and its whole output.
+
+        Raises:
+            CaseError: It failed, took too long, or printed something that cannot be read.
+            TargetError: The phone is gone.
+        """
+        ended = self._start(iterations, anchors=0, peak=False, options=options)
+        output = self._read(ended)
+        return output.samples_ns or next(iter(output.series_ns.values()), ()), "\n".join(self._texts(ended))
+
     def anchor(self) -> int | None:
         """Time the anchor kernel on the phone, in ns; None if no runner is set up."""
         if self._conditions.runner is None:
@@ -119,10 +135,11 @@ class CommandRunner:
 
     # -- below -----------------------------------------------------------------------------------
 
-    def _start(self, iterations: int, *, anchors: int, peak: bool) -> Ended:
+    def _start(self, iterations: int, *, anchors: int, peak: bool, options: Sequence[str] = ()) -> Ended:
         # A program that is timed as a whole does its work once.
         iterations, warmup = (1, 0) if self._command.is_timed else (iterations, self._warmup)
-        program = format_program(self._command, iterations=iterations, warmup=warmup, process=self._process)
+        command = replace(self._command, argv=(*self._command.argv, *options))
+        program = format_program(command, iterations=iterations, warmup=warmup, process=self._process)
         script = format_start(
             f"{self._conditions.prefix} {program}".lstrip(),
             folder=self._folder.path,
@@ -217,6 +234,26 @@ class CommandRunner:
         return "its last lines could not be read"
 
 
+class ExplainedCommandRunner(CommandRunner):
+    """A program whose reader also reads the table of its operators."""
+
+    runtime = ""
+    """What executes the operators, with its version; empty if the program itself is measured."""
+
+    def profile(self, metric: str, iterations: int) -> Profile:
+        """Read the times of the operators from starts of their own.
+
+        Raises:
+            CaseError: The program or the reader failed.
+            TargetError: The phone is gone.
+        """
+        from pytest_devperf.targets.tabled import profile_table
+
+        reader = reader_of(self._command.read)
+        assert isinstance(reader, OperatorReader), "other programs have other runners"
+        return profile_table(reader, self.print_table, metric=metric, iterations=iterations, runtime=self.runtime)
+
+
 @contextmanager
 def start_command(command: Command, process: int, conditions: Conditions) -> Iterator[CommandRunner]:
     """Push a program's files, yield its runner, and remove everything.
@@ -235,7 +272,8 @@ def start_command(command: Command, process: int, conditions: Conditions) -> Ite
     if not command.argv:
         raise CaseError("devperf.command needs a program", "pass a list: program, then arguments")
     with work_folder(conditions.link, conditions.with_runner(pushed_files(command))) as folder:
-        yield CommandRunner(command, process, folder, conditions)
+        kind = ExplainedCommandRunner if reads_operators(command.read) else CommandRunner
+        yield kind(command, process, folder, conditions)
 
 
 def _format_code(code: int) -> str:

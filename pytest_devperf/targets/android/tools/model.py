@@ -14,12 +14,13 @@ from pytest_devperf.model_file.inputs import ModelInputs
 from pytest_devperf.model_file.method import Method
 from pytest_devperf.targets.android.phone.work_folder import WorkFolder, work_folder
 from pytest_devperf.targets.android.runner.manifest import raw_bytes
-from pytest_devperf.targets.android.tools.command import CommandRunner
+from pytest_devperf.targets.android.tools.command import CommandRunner, ExplainedCommandRunner
 from pytest_devperf.targets.android.tools.command_line import OUTPUTS, as_array, format_argv, split_outputs
 from pytest_devperf.targets.android.tools.conditions import Conditions
 from pytest_devperf.targets.android.tools.methods import prepare_for_tool
 from pytest_devperf.targets.android.tools.tool import Tool
 from pytest_devperf.targets.protocol import Memory
+from pytest_devperf.tool.parse import reads_operators
 
 MEMORY_NS = 300_000_000
 """Time that a model executes while its peak is sampled, every 10 to 20 ms."""
@@ -46,6 +47,7 @@ class ToolRunner(CommandRunner):
         self._call_ns = float(MEMORY_NS)
         command = Command(argv=job.argv, push=(str(job.tool.path),), read=job.tool.name)
         super().__init__(command, 0, folder, conditions)
+        self.runtime = job.tool.sdk
 
     @property
     def load_ns(self) -> int | None:
@@ -87,6 +89,10 @@ class ToolRunner(CommandRunner):
         return {}
 
 
+class ExplainedToolRunner(ExplainedCommandRunner, ToolRunner):
+    """A model whose tool prints the times of its operators."""
+
+
 @contextmanager
 def start_with_tool(model: Model, tool: Tool, conditions: Conditions) -> Iterator[ToolRunner]:
     """Push a model with its tool, yield the runner, and remove everything.
@@ -106,7 +112,8 @@ def start_with_tool(model: Model, tool: Tool, conditions: Conditions) -> Iterato
     argv = format_argv(model, tool, method, inputs, several=len(methods.methods) > 1)
     with work_folder(conditions.link) as folder:
         _lay_out(model, tool, inputs, folder, conditions)
-        yield ToolRunner(ToolJob(tool=tool, method=method, argv=argv), folder, conditions)
+        kind = ExplainedToolRunner if reads_operators(tool.name) else ToolRunner
+        yield kind(ToolJob(tool=tool, method=method, argv=argv), folder, conditions)
 
 
 def _lay_out(model: Model, tool: Tool, inputs: ModelInputs, folder: WorkFolder, conditions: Conditions) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_devperf.case.workload import Command
 from pytest_devperf.errors import CaseError
@@ -16,8 +17,12 @@ from pytest_devperf.targets.host.program.files import ProgramFiles, lay_out
 from pytest_devperf.targets.process import CompletedProgram, Invocation, run_program
 from pytest_devperf.targets.program import OUTPUT, fill_placeholders, values_of, variables_of
 from pytest_devperf.targets.protocol import Clock, Memory, RoundContext, Runner
+from pytest_devperf.tool.operators import OperatorReader
 from pytest_devperf.tool.output import Output
-from pytest_devperf.tool.parse import parse_output, reader_of
+from pytest_devperf.tool.parse import parse_output, reader_of, reads_operators
+
+if TYPE_CHECKING:
+    from pytest_devperf.explain.profile import Profile
 
 
 class CommandRunner:
@@ -71,8 +76,7 @@ class CommandRunner:
             values=values_of(output),
             left=completed.left,
         )
-        # If there are several benchmarks and no main one, the first represents the run, and all keep their names.
-        return output.samples_ns or next(iter(output.series_ns.values()), ())
+        return _samples_of(output)
 
     def anchor(self) -> int | None:
         """Time the anchor kernel once, in ns, in this process: it is the same machine."""
@@ -84,6 +88,17 @@ class CommandRunner:
             output = self._read(self._start(iterations, peak))
         peak_bytes = output.peak_bytes if peak.bytes is None else peak.bytes
         return None if peak_bytes is None else Memory(baseline=0, loaded=None, peak=peak_bytes)
+
+    def print_table(self, options: Sequence[str], iterations: int) -> tuple[Sequence[float], str]:
+        """Start the program once with further arguments; return ns of each iteration, and its whole output.
+
+        Raises:
+            CaseError: It failed, took too long, or printed something that cannot be read.
+        """
+        completed = self._start(iterations, change=lambda given: replace(given, argv=(*given.argv, *options)))
+        return _samples_of(self._read(completed)), "\n".join(
+            (completed.out, completed.err, self._written(completed) or "")
+        )
 
     def start_changed(self, change: Callable[[Invocation], Invocation]) -> None:
         """Start the program once, in a changed way, and read nothing of it.
@@ -154,6 +169,27 @@ class CommandRunner:
         )
 
 
+class ExplainedCommandRunner(CommandRunner):
+    """A program whose reader also reads the table of its operators."""
+
+    def profile(self, metric: str, iterations: int) -> Profile:
+        """Read the times of the operators from starts of their own.
+
+        Raises:
+            CaseError: The program or the reader failed.
+        """
+        from pytest_devperf.targets.tabled import profile_table
+
+        reader = reader_of(self._command.read)
+        assert isinstance(reader, OperatorReader), "other programs have other runners"
+        return profile_table(reader, self.print_table, metric=metric, iterations=iterations, runtime="")
+
+
+def _samples_of(output: Output) -> Sequence[float]:
+    """Return the samples of a run: the first ones represent it if there are several benchmarks and no main one."""
+    return output.samples_ns or next(iter(output.series_ns.values()), ())
+
+
 @contextmanager
 def start_command(command: Command, process: int, *, clock: Clock) -> Iterator[Runner]:
     """Copy a program's files, yield its runner, and remove the files.
@@ -165,4 +201,5 @@ def start_command(command: Command, process: int, *, clock: Clock) -> Iterator[R
         folder, scratch = Path(private, "files"), Path(private, "results")
         folder.mkdir()
         scratch.mkdir()
-        yield CommandRunner(command, process, lay_out(command, folder, scratch), clock=clock)
+        kind = ExplainedCommandRunner if reads_operators(command.read) else CommandRunner
+        yield kind(command, process, lay_out(command, folder, scratch), clock=clock)
