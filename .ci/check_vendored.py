@@ -14,30 +14,45 @@ from pathlib import Path
 
 VENDORED = Path(__file__).parents[1] / "pytest_devperf" / "report" / "html" / "vendor"
 
-PACKAGE = "uplot@1.6.32"
-
-MEMBERS = {
-    "uPlot.iife.min.js": "package/dist/uPlot.iife.min.js",
-    "uPlot.min.css": "package/dist/uPlot.min.css",
-    "uPlot.LICENSE": "package/LICENSE",
+PACKAGES = {
+    "uplot@1.6.32": {
+        "uPlot.iife.min.js": "dist/uPlot.iife.min.js",
+        "uPlot.min.css": "dist/uPlot.min.css",
+        "uPlot.LICENSE": "LICENSE",
+    },
+    "d3-flame-graph@5.0.0": {
+        "d3-flamegraph.umd.min.js": "dist/d3-flamegraph.umd.min.js",
+        "d3-flame-graph.LICENSE": "LICENSE",
+    },
+    "d3-array@3.2.5": {"d3-array.min.js": "dist/d3-array.min.js", "d3.LICENSE": "LICENSE"},
+    "d3-color@3.1.1": {"d3-color.min.js": "dist/d3-color.min.js", "d3.LICENSE": "LICENSE"},
+    "d3-dispatch@3.0.2": {"d3-dispatch.min.js": "dist/d3-dispatch.min.js", "d3.LICENSE": "LICENSE"},
+    "d3-ease@3.0.2": {"d3-ease.min.js": "dist/d3-ease.min.js", "d3-ease.LICENSE": "LICENSE"},
+    "d3-format@3.1.3": {"d3-format.min.js": "dist/d3-format.min.js", "d3.LICENSE": "LICENSE"},
+    "d3-hierarchy@3.1.3": {"d3-hierarchy.min.js": "dist/d3-hierarchy.min.js", "d3.LICENSE": "LICENSE"},
+    "d3-interpolate@3.0.2": {"d3-interpolate.min.js": "dist/d3-interpolate.min.js", "d3.LICENSE": "LICENSE"},
+    "d3-scale@4.0.3": {"d3-scale.min.js": "dist/d3-scale.min.js", "d3.LICENSE": "LICENSE"},
+    "d3-selection@3.0.1": {"d3-selection.min.js": "dist/d3-selection.min.js", "d3.LICENSE": "LICENSE"},
+    "d3-timer@3.0.2": {"d3-timer.min.js": "dist/d3-timer.min.js", "d3.LICENSE": "LICENSE"},
+    "d3-transition@3.0.2": {"d3-transition.min.js": "dist/d3-transition.min.js", "d3.LICENSE": "LICENSE"},
 }
-"""Files here, and what they are called in the package."""
+"""Package -> files here, and what they are called in it."""
 
 
 def main() -> int:
     """Print one line per file; 1 if one is not what was published."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        (archive,) = Path(folder).glob("*.tgz")
-        with tarfile.open(archive) as package:
-            published = {name: package.extractfile(member) for name, member in MEMBERS.items()}
-            same = {
-                name: file is not None and file.read() == (VENDORED / name).read_bytes()
-                for name, file in published.items()
-            }
-    for name, alike in same.items():
-        print(f"{name}: {'as in' if alike else 'NOT as in'} {PACKAGE}")
-    return 0 if all(same.values()) else 1
+    bad = 0
+    for package, members in PACKAGES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            (archive,) = Path(folder).glob("*.tgz")
+            with tarfile.open(archive) as published:
+                for name, member in members.items():
+                    file = published.extractfile(f"package/{member}")
+                    alike = file is not None and file.read() == (VENDORED / name).read_bytes()
+                    bad += not alike
+                    print(f"{name}: {'as in' if alike else 'NOT as in'} {package}")
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

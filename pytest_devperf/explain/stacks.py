@@ -46,7 +46,7 @@ def stacks_of(profile: Profile) -> Iterator[tuple[Stack, float]]:
             yield tuple(profile.rows[at].name for at in path), own_ns
         if len(path) < MOST_FRAMES and part > LEAST_PART:
             for edge in made[path[-1]]:
-                if edge.callee not in path:
+                if edge.callee not in path and edge.calls > 0:
                     calls = max(profile.rows[edge.callee].calls or 0.0, received[edge.callee])
                     waiting.append(((*path, edge.callee), part * edge.calls / calls))
 

@@ -81,6 +81,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     """Highest temperature of each round; empty if no round has one."""
     clock_khz: tuple[Whole | None, ...] = ()
     """Highest allowed frequency of any processor in each round."""
+    counters: dict[str, tuple[float | None, ...]] = field(default_factory=dict)
+    """(rounds,) of each hardware counter (`instructions`, `cycles`), in user space for one call; never compared."""
     tick_ns: float | None = None
     """The clock's step for one iteration, divided by inner loops."""
     robust: float | None = None
@@ -234,6 +236,8 @@ class Record(Struct, frozen=True, kw_only=True):
     comparison: Comparison | None = None
     profiles: tuple[Profile, ...] = ()
     """Where the time of its metrics goes; the basis of a later explanation. Never used for a verdict."""
+    profiles_before: tuple[Profile, ...] = ()
+    """The same of the old code, if both were profiled in turns."""
 
 
 class Commit(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import base64
 from pathlib import Path
 
 import pytest
-from made_reports import made_report, usual_names
+from made_reports import explained, made_report, usual_names
 
 from pytest_devperf.untrusted import printable
 
@@ -30,6 +30,7 @@ HOSTILE = (
 SCHEMES = ("light", "dark")
 
 BACKSPACE, ENTER, HOME, DOWN = "\ue003", "\ue007", "\ue011", "\ue015"
+ESCAPE, UP, LEFT, RIGHT = "\ue00c", "\ue013", "\ue012", "\ue014"
 """Keys as WebDriver spells them. Source: W3C WebDriver, section 17.4.2, keyboard actions."""
 
 LEAST_CONTRAST = 4.5
@@ -305,6 +306,75 @@ def test_nothing_moves_for_who_prefers_it_so(show):
     assert page.js(f"return {arrow}") != "0s"
     page.media(prefers_reduced_motion="reduce")
     assert page.js(f"return {arrow}") == "0s"
+
+
+FLAME = "document.querySelector('#case-0 .flame')"
+
+FOCUSED = "(document.activeElement.getAttribute('aria-label') || '').split(':')[0]"
+
+
+def show_flame(show, *, nodes: bool = False):
+    page = show(explained(made_report(NAMES), nodes=nodes))
+    page.js(f"{FLAME}.scrollIntoView()")
+    page.until("document.querySelectorAll('#case-0 .flame [role=treeitem]').length > 4")
+    return page
+
+
+@pytest.mark.parametrize("width", [(1280, 900), (390, 844)])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_flame_graph_shows_what_grew_in_both_schemes_and_widths(show, page, scheme, width):
+    page.media(prefers_color_scheme=scheme)
+    page.window(width)
+    page = show_flame(show)
+
+    red = page.js(
+        """
+        const fills = {};
+        for (const each of document.querySelectorAll("#case-0 .flame g")) {
+          const [red, green] = getComputedStyle(each.querySelector("rect")).fill.match(/\\d+/g).map(Number);
+          fills[each.getAttribute("aria-label").split(":")[0]] = red - green;
+        }
+        return fills;
+        """
+    )
+    assert max(red, key=red.get) == "shop/cart.py total"
+    assert red["shop/cart.py total"] > 30 > abs(red["shop/tax.py rates"])
+    assert page.js("return document.documentElement.scrollWidth <= innerWidth")
+    assert page.js(CONTRAST)["ratio"] >= LEAST_CONTRAST
+    assert page.complaints() == []
+
+
+def test_the_frames_are_reached_and_enlarged_by_keyboard(show):
+    page = show_flame(show)
+
+    page.tab_to("#case-0 .flame [role=treeitem]")
+    page.press(DOWN, DOWN)
+    page.until(f"{FOCUSED} == 'shop/tax.py rates'")
+    page.press(RIGHT, DOWN)
+    page.until(f"{FOCUSED} == 'shop/cart.py price'")
+    page.press(UP, LEFT)
+    page.until(f"{FOCUSED} == 'shop/tax.py rates'")
+    page.press(RIGHT)
+    page.until(f"{FOCUSED} == 'shop/cart.py total'")
+    assert "of its own" in page.js("return document.querySelector('#case-0 .flame .readout').textContent")
+
+    page.press(ENTER)
+    page.until("[...document.querySelectorAll('#case-0 .flame g')].every(each => !each.textContent.includes('rates'))")
+    page.until(f"{FOCUSED} == 'shop/cart.py total'")
+    page.press(ESCAPE)
+    page.until("[...document.querySelectorAll('#case-0 .flame g')].some(each => each.textContent.includes('rates'))")
+    assert page.complaints() == []
+
+
+def test_the_frames_are_a_tree_to_screen_readers_and_one_stop_of_the_tabulator(show):
+    page = show_flame(show, nodes=True)
+
+    levels = page.js(
+        "return [...document.querySelectorAll('#case-0 .flame [role=tree] > [role=treeitem]')]"
+        ".map(each => [each.getAttribute('aria-label').split(':')[0], each.getAttribute('aria-level'), each.tabIndex])"
+    )
+    assert levels[0] == ["all", "1", 0]
+    assert {(level, stop) for _, level, stop in levels[1:]} == {("2", -1)}
 
 
 def test_five_hundred_cases_cost_what_one_screen_shows(show):

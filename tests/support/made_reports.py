@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.compare.compare import compare
 from pytest_devperf.compare.history import Baseline, index
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.explain.cause import MeasuredChange, explain
+from pytest_devperf.explain.profile import Edge, Profile, Row
 from pytest_devperf.record.measurement import derive, stable_of
 from pytest_devperf.record.record import Commit, DeviceRecord, Measurement, Record, Run, WorkloadRecord
 from pytest_devperf.report.report import Report
@@ -111,6 +114,65 @@ def made_run(day: int, label: str, names: Sequence[str], factor: Callable[[int],
 def usual_names(count: int) -> tuple[str, ...]:
     """Name cases as people do."""
     return tuple(f"tests/test_models.py::test_model[{at}-{'fp16' if at % 2 else 'int8'}]" for at in range(count))
+
+
+def made_profile(slow: int) -> Profile:
+    """Make a profile of a shop whose `total` is called so many times, beside two functions that stay as they are."""
+    others = [Row(f"shop/other.py part{at}", 1, (30_000.0,)) for at in range(8)]
+    rows = (
+        Row("shop/cart.py checkout", 1, (2_000.0,)),
+        Row("shop/cart.py total", slow, (30_000.0 * slow,)),
+        Row("shop/cart.py price", 300 * slow, (10_000.0 * slow,)),
+        Row("shop/tax.py rates", 1, (120_000.0,)),
+        Row("shop/tax.py _read", 2, (40_000.0,)),
+        *others,
+    )
+    edges = (Edge(0, 1, slow), Edge(1, 2, 300 * slow), Edge(0, 3, 1), Edge(3, 4, 2))
+    edges += tuple(Edge(0, 5 + at, 1) for at in range(len(others)))
+    return Profile(metric="latency", runtime="CPython 3.13", iterations=40, plain_ns=2e5, rows=rows, edges=edges)
+
+
+def explained(made: Made, *, nodes: bool = False) -> Made:
+    """Explain the regressions of a report by profiles of both sides.
+
+    Args:
+        made: The report.
+        nodes: Whether they are of models, which have no callers.
+    """
+
+    def with_profile(record: Record, profile: Profile) -> Record:
+        kind = {"kind": "nodes", "edges": ()} if nodes else {}
+        return replace(record, profiles=(dataclasses.replace(profile, **kind),))
+
+    def now(record: Record) -> Record:
+        comparison = record.comparison
+        if comparison is None or comparison.verdict != "regressed":
+            return record
+        (change, *_) = comparison.changes
+        old, new = made_profile(1), made_profile(4)
+        measured = MeasuredChange(metric="latency", delta_ns=(change.delta or 0) * 1e6, in_turns=True)
+        told = replace(comparison, explanation=explain(old, new, measured))
+        return with_profile(replace(record, comparison=told), new)
+
+    (run,) = made.report.runs
+    regressed = {each.id for each in run.cases if each.comparison and each.comparison.verdict == "regressed"}
+    baselines = {
+        device: {
+            case_id: dataclasses.replace(
+                baseline,
+                runs=tuple(
+                    dataclasses.replace(each, record=with_profile(each.record, made_profile(1)))
+                    if case_id in regressed
+                    else each
+                    for each in baseline.runs
+                ),
+            )
+            for case_id, baseline in cases.items()
+        }
+        for device, cases in made.baselines.items()
+    }
+    report = dataclasses.replace(made.report, runs=(replace(run, cases=tuple(map(now, run.cases))),))
+    return dataclasses.replace(made, report=report, baselines=baselines)
 
 
 @lru_cache(maxsize=16)

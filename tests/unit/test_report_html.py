@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -12,7 +13,7 @@ import pytest
 from hostile import hostile
 from hypothesis import given
 from hypothesis import strategies as st
-from made_reports import PHONE, made_record, made_report, usual_names
+from made_reports import PHONE, explained, made_record, made_report, usual_names
 from msgspec.structs import replace
 
 from pytest_devperf.compare import shift
@@ -282,7 +283,6 @@ def test_a_baseline_of_another_device_lends_no_numbers():
 
 
 def _elsewhere(baseline):
-    import dataclasses
 
     return dataclasses.replace(baseline, same_device=False)
 
@@ -355,3 +355,48 @@ def test_in_turns_the_old_side_replaces_a_saved_baseline():
     assert charts is not None
     assert charts.numbers["before"] == [1.0] * 12
     assert "60 values in the baseline, median 1.000 ms" in charts.spread_words
+
+
+def test_a_change_that_was_explained_has_a_flame_graph_and_a_table():
+    made = explained(made_report(usual_names(5)))
+    page = render(made.report, baselines=made.baselines)
+    read = Reader(page)
+
+    (place,) = [attributes for _, attributes in read.tags if attributes.get("data-chart") == "flame"]
+    assert place["role"] == "group"
+    assert "shop/cart.py total changed most, by 113.7 \u00b5s" in place["aria-label"]
+    assert "The widths are an estimate" in place["aria-label"]
+    words = " ".join(" ".join(read.text).split())
+    assert "function own time change calls shop/cart.py total" in words
+    assert "1 -> 4" in words
+    assert "d3-flame-graph (Apache License 2.0)" in words
+    root = numbers(page)[place["data-numbers"]]["frames"]
+    assert (root["n"], root["c"][0]["n"]) == ("all", "shop/cart.py checkout")
+
+
+def test_models_are_shown_by_their_nodes_which_is_no_estimate():
+    made = explained(made_report(usual_names(5)), nodes=True)
+    words = " ".join(Reader(render(made.report, baselines=made.baselines)).text)
+    assert "The nodes as a table" in words
+    assert "estimate" not in words
+
+
+def test_the_old_side_of_a_change_in_turns_is_in_the_record_itself():
+    made = explained(made_report(usual_names(5)))
+    (run,) = made.report.runs
+    cases = tuple(
+        replace(each, profiles_before=made.baselines[PHONE.fingerprint][each.id].runs[0].record.profiles)
+        for each in run.cases
+        if each.profiles
+    )
+    report = dataclasses.replace(made.report, runs=(replace(run, cases=cases),))
+    assert 'data-chart="flame"' in render(report)
+    assert 'data-chart="flame"' not in render(made.report)  # nothing is known of before
+
+
+def test_a_report_without_explanations_holds_nothing_of_the_flame_graph():
+    made = made_report(usual_names(5))
+    page = render(made.report, baselines=made.baselines)
+    assert "flamegraph" not in page
+    assert "d3-flame-graph (Apache" not in page
+    assert len(Reader(page).scripts) == 3

@@ -14,6 +14,7 @@ from pytest_devperf.report.detail import caution_words
 from pytest_devperf.report.groups import Entry, leading_change
 from pytest_devperf.report.html.elements import Content, Html, el
 from pytest_devperf.report.html.figures import metric_figures
+from pytest_devperf.report.html.flame import flame_figure
 from pytest_devperf.report.html.past import Past, past_figure
 from pytest_devperf.report.html.state import Side
 from pytest_devperf.report.html.tables import metrics_table, state_table
@@ -155,6 +156,7 @@ def _details(case: Case, at: int, numbers: dict[str, Any]) -> Iterator[Content]:
         change = _change_of(record, metric.name)
         befores = [found for side in case.before if (found := _metric_of(side.record, metric.name)) is not None]
         yield metric_figures(f"chart-{at}-{place}", metric, change, befores, numbers)
+    yield flame_figure(f"flame-{at}", record, [side.record for side in case.before], numbers)
     if case.past is not None:
         yield past_figure(f"past-{at}", case.past, numbers)
     yield metrics_table(record)

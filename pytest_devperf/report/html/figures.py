@@ -52,19 +52,28 @@ def metric_figures(
     )
 
 
-def figure(name: str, kind: str, title: Content, words: str, key: Content) -> Html:
-    """Write the place of one chart: its title, what it shows in words, and what its marks mean."""
+def figure(name: str, kind: str, title: Content, words: str, marks: Content, *, role: str = "img") -> Html:
+    """Write the place of one chart: its title, what it shows in words, and what its marks mean.
+
+    Args:
+        name: Id of its numbers.
+        kind: How page.js draws it.
+        title: Its title.
+        words: What it shows.
+        marks: What its marks mean.
+        role: `img`, or `group` if parts of it can have the focus.
+    """
     return el(
         "figure",
         el("h2", title),
-        el("div", role="img", aria_label=f"Chart: {words}", data_chart=kind, data_numbers=name, class_=f"chart {kind}"),
-        el("figcaption", el("span", words, class_="words"), key),
+        el("div", role=role, aria_label=f"Chart: {words}", data_chart=kind, data_numbers=name, class_=f"chart {kind}"),
+        el("figcaption", el("span", words, class_="words"), marks),
     )
 
 
 def _rounds_key(charts: Charts, *, timed: bool) -> Html:
     row = "median of a round" if timed else "value of a process start"
-    return _key(
+    return key(
         ("now", f"{row}, with its middle half" if timed else row),
         ("then", f"{row} of the baseline") if "before" in charts.numbers else None,
         ("base", f"baseline {charts.then}") if charts.then else None,
@@ -76,13 +85,14 @@ def _spread_key(charts: Charts, runs: int, *, timed: bool) -> Html:
     """Explain the marks; rounds are compared by their lowest median, and most values may lie elsewhere."""
     of = ", lowest round median" if timed else ""
     many = f" of {runs} runs" if runs > 1 else ""
-    return _key(
+    return key(
         ("now", f"now {charts.now}{of}"),
         ("then", f"baseline {charts.then}{of}{many}") if charts.then else None,
         ("limit", f"a change counts from {charts.limit}") if charts.limit else None,
     )
 
 
-def _key(*marks: tuple[str, str] | None) -> Html:
+def key(*marks: tuple[str, str] | None) -> Html:
+    """Explain the marks of a chart, each by its class and in words."""
     items = [el("li", el("span", class_=f"mark {mark}"), words) for mark, words in filter(None, marks)]
     return el("ul", *items, class_="key")

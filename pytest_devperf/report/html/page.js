@@ -279,7 +279,8 @@
 
   // --- drawn while they are near, so that five hundred cases cost what one screen shows ---
 
-  const DRAW = { rounds: drawRounds, spread: drawSpread, past: drawPast };
+  const flame = (place, numbers) => drawFlame(place, numbers, { colour, element, spelt });
+  const DRAW = { rounds: drawRounds, spread: drawSpread, past: drawPast, flame };
   const drawn = new Map();
 
   function draw(place) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -36,6 +37,30 @@ _SORTS = {
     "name": "by name",
 }
 """Orders of the list by the value of their option; page.js knows how."""
+
+_FLAME_LIBRARY = (
+    *(
+        f"d3-{part}"
+        for part in (
+            "dispatch",
+            "timer",
+            "color",
+            "interpolate",
+            "ease",
+            "selection",
+            "transition",
+            "array",
+            "format",
+            "scale",
+            "hierarchy",
+        )
+    ),
+    "d3-flamegraph.umd",
+)
+"""What draws flame graphs, each after what it needs. D3's scales of times, which are not used, would need two more."""
+
+_ADDED_STYLE = re.compile(r"\.textContent=`([^`]*)`")
+"""The style sheet that the library adds to the page itself, which the policy has to allow."""
 
 _HELP = (
     ("baseline", "The saved run or runs that this run is compared with; in turns, the old code."),
@@ -80,9 +105,14 @@ def render(
             el("ol", *(one.html for one in written), id="cases", class_="cases"),
             _help(),
         ),
-        _foot(report),
+        _foot(report, flames=_has_flames(numbers)),
     ]
     return _document(headline(report), body, numbers)
+
+
+def _has_flames(numbers: Mapping[str, Any]) -> bool:
+    """Return whether a case has a flame graph: only then the page holds the library that draws it."""
+    return any("frames" in each for each in numbers.values())
 
 
 def _cases(
@@ -204,19 +234,23 @@ def _help() -> Html:
     return el("details", el("summary", "What the words mean"), el("dl", *words), class_="help")
 
 
-def _foot(report: Report) -> Html:
+def _foot(report: Report, *, flames: bool) -> Html:
     versions = sorted({run.devperf_version for run in report.runs})
-    return el("footer", f"Written by pytest-devperf {', '.join(versions)}. Charts by uPlot (MIT licence).")
+    flame = " Flame graphs by d3-flame-graph (Apache License 2.0) and D3 (ISC and BSD licences)." if flames else ""
+    return el("footer", f"Written by pytest-devperf {', '.join(versions)}. Charts by uPlot (MIT licence).{flame}")
 
 
 def _document(title: str, body: Content, numbers: Mapping[str, Any]) -> str:
     styles = [_asset("vendor/uPlot.min.css"), _asset("page.css")]
-    scripts = [_asset("vendor/uPlot.iife.min.js"), _asset("page.js")]
+    flame = [_asset(f"vendor/{name}.min.js") for name in _FLAME_LIBRARY] if _has_flames(numbers) else []
+    own = [_asset("flame.js")] if flame else []
+    scripts = [_asset("vendor/uPlot.iife.min.js"), *flame, *own, _asset("page.js")]
+    added = [match[1] for text in flame if (match := _ADDED_STYLE.search(text))]
     policy = "; ".join(
         (
             "default-src 'none'",
             f"script-src {' '.join(map(_hash_of, scripts))}",
-            f"style-src {' '.join(map(_hash_of, styles))}",
+            f"style-src {' '.join(map(_hash_of, (*styles, *added)))}",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -248,6 +282,6 @@ def _hash_of(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def _asset(name: str) -> str:
     return files("pytest_devperf.report.html").joinpath(name).read_text(encoding="utf-8")

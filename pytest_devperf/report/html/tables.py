@@ -24,7 +24,7 @@ def metrics_table(record: Record) -> Content:
     return [
         el("h2", "All metrics"),
         *(el("p", line, class_="stable") for line in stable_lines(record)[:1]),
-        _table("All metrics", [column.heading for column in columns[1:]], [row[1:] for row in rows]),
+        table("All metrics", [column.heading for column in columns[1:]], [row[1:] for row in rows]),
     ]
 
 
@@ -34,10 +34,10 @@ def state_table(now: Side, then: Side | None) -> Content:
     differing = sum(fact.differs for fact in found)
     if then is None:
         rows = [(fact.name, fact.now or NOT_KNOWN) for fact in found]
-        return [el("h2", "Context"), _table("Context", ["fact", "now"], rows)]
+        return [el("h2", "Context"), table("Context", ["fact", "now"], rows)]
     title = f"Context: {f'{differing} of {len(found)} facts differ' if differing else 'nothing differs'}"
     sides = [(fact.name, fact.then or NOT_KNOWN, _now(fact)) for fact in found]
-    return [el("h2", title), _table(title, ["fact", "baseline", "now"], sides, class_="scroll context")]
+    return [el("h2", title), table(title, ["fact", "baseline", "now"], sides, class_="scroll context")]
 
 
 def _now(fact: Fact) -> Content:
@@ -45,12 +45,12 @@ def _now(fact: Fact) -> Content:
     return el("b", words, el("span", " differs", class_="differs")) if fact.differs else words
 
 
-def _table(name: str, headings: Sequence[str], rows: Sequence[Sequence[Content]], *, class_: str = "scroll") -> Html:
+def table(name: str, headings: Sequence[str], rows: Sequence[Sequence[Content]], *, class_: str = "scroll") -> Html:
     """Write a table whose first column names its rows; a narrow window scrolls it, so it can have the focus."""
     head = el("tr", *(el("th", heading, scope="col") for heading in headings))
     body = [
         el("tr", el("th", el("bdi", first), scope="row"), *(el("td", cell) for cell in others))
         for first, *others in rows
     ]
-    table = el("table", el("thead", head), el("tbody", *body))
-    return el("div", table, class_=class_, tabindex="0", role="group", aria_label=name)
+    rows_and_head = el("table", el("thead", head), el("tbody", *body))
+    return el("div", rows_and_head, class_=class_, tabindex="0", role="group", aria_label=name)

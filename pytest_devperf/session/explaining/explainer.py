@@ -153,7 +153,7 @@ class Explainer:
 
     def _conclude(self, state: CaseState, change: Change, profiles: _Profiles) -> None:
         """Write down what the profiles of a case show of its change."""
-        _keep_profiles(state, profiles.new)
+        _keep_profiles(state, profiles.new, profiles.old)
         old = merge(profiles.old) if profiles.old else saved_profile(state, change.metric)
         if profiles.problem is not None or old is None or not profiles.new:
             self._note(state, profiles.problem or NOT_SHOWN)
@@ -217,14 +217,18 @@ def _write(state: CaseState, explanation: Explanation) -> None:
     state.record = msgspec.structs.replace(state.record, comparison=state.comparison)
 
 
-def _keep_profiles(state: CaseState, profiles: Sequence[Profile]) -> None:
-    """Add the profiles of the new code to the record, those of each metric as one."""
-    if state.record is None or not profiles:
-        return
+def _keep_profiles(state: CaseState, new: Sequence[Profile], old: Sequence[Profile] = ()) -> None:
+    """Add the profiles of the new code to the record, and those of the old code if it ran, too."""
+    if state.record is not None and new:
+        state.record = msgspec.structs.replace(state.record, profiles=_by_metric(new), profiles_before=_by_metric(old))
+
+
+def _by_metric(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
+    """Merge the profiles of each metric."""
     by_metric: dict[str, list[Profile]] = {}
     for profile in profiles:
         by_metric.setdefault(profile.metric, []).append(profile)
-    state.record = msgspec.structs.replace(state.record, profiles=tuple(map(merge, by_metric.values())))
+    return tuple(map(merge, by_metric.values()))
 
 
 def _lacks_profiles(state: CaseState) -> bool:
