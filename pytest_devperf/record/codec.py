@@ -215,8 +215,8 @@ def _row_flaws(held: Measurement | Confirmation) -> Iterator[str]:
         return
     if len(rows) != len(held.process):
         yield f"has {counted(len(rows), 'row')} of samples but {counted(len(held.process), 'process start')}"
-    for key in ("cpu_ns", "anchor_ns", "ran_ns", "temp_c", "clock_khz"):
-        found = getattr(held, key, ())
+    columns = {key: getattr(held, key, ()) for key in ("cpu_ns", "anchor_ns", "ran_ns", "temp_c", "clock_khz")}
+    for key, found in {**columns, **getattr(held, "counters", {})}.items():
         if found and len(found) != len(rows):
             yield f"has {counted(len(rows), 'row')} of samples but {counted(len(found), 'value')} of {key}"
 

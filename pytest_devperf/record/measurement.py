@@ -52,12 +52,24 @@ def time_measurement(metric: Metric, start_results: Sequence[StartResult], *, ma
             ran_ns=_unless_unknown(map(ran_of, rounds)),
             temp_c=_unless_unknown(taken.temp_c for taken in rounds),
             clock_khz=_unless_unknown(taken.clock_khz for taken in rounds),
+            counters=_counters(rounds, inner_loops),
             tick_ns=max(ticks_ns, default=None),
             planned_rounds=min((start_result.total_rounds for start_result in start_results), default=None),
             stop=last.stop if last else "done",
             needs_s=slow.needs_s if slow else None,
         )
     )
+
+
+def _counters(rounds: Sequence[Round], inner_loops: int) -> dict[str, tuple[float | None, ...]]:
+    """Divide the hardware counters of each round by its calls."""
+
+    def of(name: str, taken: Round) -> float | None:
+        count = taken.counters.get(name)
+        return None if count is None else count / (len(taken.samples_ns) * inner_loops)
+
+    names = dict.fromkeys(name for taken in rounds for name in taken.counters)
+    return {name: tuple(of(name, taken) for taken in rounds) for name in names}
 
 
 def series(start_results: Sequence[StartResult], name: str) -> tuple[StartResult, ...]:
@@ -71,7 +83,7 @@ def series(start_results: Sequence[StartResult], name: str) -> tuple[StartResult
         replace(
             start_result,
             rounds=tuple(
-                replace(taken, samples_ns=taken.also[name], also={}, values={})
+                replace(taken, samples_ns=taken.also[name], also={}, values={}, counters={})
                 for taken in start_result.rounds
                 if taken.also.get(name)
             ),

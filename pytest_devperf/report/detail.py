@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pytest_devperf import stats
+from pytest_devperf.compare.words import format_count
 from pytest_devperf.english import counted
 from pytest_devperf.record.record import Measurement, Record
 from pytest_devperf.report.row import COMPARED, compared_rows
@@ -39,9 +41,17 @@ def stats_line(held: Measurement) -> str:
     return f"{held.name}: {', '.join(values)}{rate}"
 
 
+def counters_line(held: Measurement) -> str:
+    """Render a metric's hardware counters as one line, the median of its rounds; empty if it has none."""
+    known = {name: [each for each in row if each is not None] for name, row in held.counters.items()}
+    counts = [f"{format_count(stats.median(row))} {name}" for name, row in known.items() if row]
+    return f"{held.name}: {' and '.join(counts)} per call by the hardware's counters" if counts else ""
+
+
 def detail_lines(record: Record) -> list[str]:
     """Return the lines that a verbose report adds for a case: stability, summaries, sensors, skipped methods."""
     lines = [*stable_lines(record), *filter(None, map(stats_line, record.metrics))]
+    lines += filter(None, map(counters_line, record.metrics))
     lines += [f"{name}: up to {celsius:.1f} °C" for name, celsius in record.run_context.sensors_max_c.items()]
     lines += [f"{each.method} not measured: {each.reason}" for each in record.skipped_methods]
     return [printable(line) for line in lines]

@@ -110,6 +110,8 @@ class RoundContext:
     """Most memory in use on the device meanwhile; None if `look` reports it."""
     clock_khz: int | None = None
     """The lowest cap on the clock meanwhile: the highest frequency that any processor was allowed."""
+    counters: Mapping[str, int] = field(default_factory=dict)
+    """Hardware counters of the thread that ran the whole round, by name; empty if none can be read."""
     also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Further series in ns of the same round, by name (of a tool that prints several)."""
     values: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_devperf.case.function import name_of
 from pytest_devperf.case.workload import Call
 from pytest_devperf.errors import CaseError
+from pytest_devperf.sensor.host.counters import Counters
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.host.loop_source import CompiledLoop, LoopShape, compile_loop
 from pytest_devperf.targets.host.meter import Meter, untraced
@@ -39,6 +40,7 @@ class TimingLoop:
         self._call = call
         self._now_ns = now_ns
         self._meter = Meter(now_ns)
+        self._counters = Counters()
         self._compiled: dict[bool, CompiledLoop] = {}
         self._series: tuple[list[Any], list[Any]] = ([], [])
         self._also: Mapping[str, tuple[float, ...]] = {}
@@ -77,7 +79,9 @@ class TimingLoop:
     @property
     def round_context(self) -> RoundContext:
         """The context of the latest run, the further series of a stream included."""
-        return replace(self._meter.round_context, also=self._also)
+        # A setup runs within the round, and no counter leaves it out.
+        counts = self._counters.counts if self._call.setup is None else {}
+        return replace(self._meter.round_context, also=self._also, counters=counts)
 
     @contextmanager
     def timing(self) -> Iterator[None]:
@@ -91,7 +95,7 @@ class TimingLoop:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            with untraced(), self._meter.reading():
+            with untraced(), self._meter.reading(), self._counters.counting():
                 began_ns = SystemClock.now_ns()
                 yield
         finally:
