@@ -28,8 +28,8 @@ from pytest_devperf.simphone.state.personality import Personality
 from pytest_devperf.simphone.state.physics import State
 from pytest_devperf.simphone.state.simulation import Simulation
 
-START_S = 10.0
-"""Longest wait for the daemon's thread; it takes a few milliseconds."""
+START_S = 60.0
+"""Longest wait for the daemon's thread: it takes a few milliseconds, but a busy machine lets threads wait."""
 
 
 @final

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_devperf.targets.android.adb import stream, sync
-from pytest_devperf.targets.android.adb.stream import Stream
+from pytest_devperf.targets.android.adb.stream import Stream, Timeout
 
 
 @dataclass
@@ -20,14 +20,22 @@ class FakeSocket:
     data: bytes
     piece_bytes: int = 65536
     asked_bytes: list[int] = field(default_factory=list)
+    waits_s: list[float] = field(default_factory=list)
+    """How long each next piece takes to arrive; later ones take no time."""
+    limit_s: float = math.inf
+    clock_s: float = 0.0
 
     def recv(self, count: int) -> bytes:
         self.asked_bytes.append(count)
+        wait_s = self.waits_s.pop(0) if self.waits_s else 0.0
+        self.clock_s += min(wait_s, self.limit_s)
+        if wait_s > self.limit_s:
+            raise TimeoutError
         piece, self.data = self.data[: min(count, self.piece_bytes)], self.data[min(count, self.piece_bytes) :]
         return piece
 
     def settimeout(self, seconds: float) -> None:
-        pass
+        self.limit_s = seconds
 
     def sendall(self, data: bytes) -> None:
         pass
@@ -58,6 +66,21 @@ def test_lines_and_the_rest_come_out_whole_however_they_come_in(piece_bytes: int
 
     assert [phone.read_line(math.inf), phone.read_line(math.inf), phone.read_all(math.inf)] == ["one", "two", "rest"]
     assert (phone.error_output, phone.returncode) == ("warning", 7)
+
+
+def test_a_script_may_take_long_as_long_as_it_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    socket = FakeSocket(b"abcdef", piece_bytes=1, waits_s=[29.0] * 6)
+    monkeypatch.setattr(stream.time, "monotonic", lambda: socket.clock_s)
+
+    assert Stream(FakeConnection(socket), packets=False).read_unless_silent(30.0) == "abcdef"
+
+
+def test_a_script_that_is_silent_for_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    socket = FakeSocket(b"abcdef", piece_bytes=1, waits_s=[1.0, 31.0])
+    monkeypatch.setattr(stream.time, "monotonic", lambda: socket.clock_s)
+
+    with pytest.raises(Timeout):
+        Stream(FakeConnection(socket), packets=False).read_unless_silent(30.0)
 
 
 def test_a_packet_that_no_phone_sends_is_not_waited_for() -> None:

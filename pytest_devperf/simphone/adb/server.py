@@ -14,11 +14,13 @@ from typing import final
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.targets.android.adb.attached import load_adbutils
 
-START_S = 8.0
-"""Longest wait for the server; it takes 0.1 s, or 3 s if an older adb searches for cables first."""
+START_S = 60.0
+"""Longest wait for the server: it takes 0.1 s, or 3 s if an older adb searches for cables first, and more on a busy
+machine."""
 
-ANSWER_S = 20.0
-"""Longest wait for one answer: adb takes 10 s to give up connecting to a phone that does not respond."""
+ANSWER_S = 60.0
+"""Longest wait for one answer: adb takes 10 s to give up connecting to a phone that does not respond, longer on a busy
+machine."""
 
 KEEPER = """"$0" "$@" </dev/null & server=$!
 read -r _

@@ -41,7 +41,7 @@ def send(method, path, body=None):
     request = urllib.request.Request(PARAMETERS["COLLECTOR"] + path, method=method,
         data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": "Bearer " + PARAMETERS["TOKEN"]})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.loads(answer.read())
 
 task = send("GET", "/v1/run")

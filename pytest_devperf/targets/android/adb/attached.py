@@ -26,6 +26,10 @@ SOCKET_VARIABLE = "ADB_SERVER_SOCKET"
 LOCAL = frozenset({"", "localhost", "127.0.0.1"})
 """Hosts of an address that is on this machine, also if the port is forwarded to another one."""
 
+SERVER_S = 3.0
+"""Longest wait for a connection to a server on this machine, as in adbutils. That none runs is known at once; one that
+runs on a busy machine may let its callers wait."""
+
 ADB_INTERFACE = ("ff", "42", "01")
 """USB class, subclass and protocol of an adb interface (AOSP: packages/modules/adb/adb.h)."""
 
@@ -264,7 +268,7 @@ def _default_port() -> int:
 
 def _server_runs(port: int) -> bool:
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=0.2):
+        with socket.create_connection(("127.0.0.1", port), timeout=SERVER_S):
             return True
     except OSError:
         return False

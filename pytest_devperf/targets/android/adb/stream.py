@@ -105,6 +105,20 @@ class Stream:
             pass
         return bytes(self._out).decode("utf-8", "replace")
 
+    def read_unless_silent(self, longest_s: float) -> str:
+        """Read output until it ends.
+
+        Args:
+            longest_s: Longest time without any output, in wall-clock time.
+
+        Raises:
+            Timeout: It was silent for longer.
+            OSError: The link is gone.
+        """
+        while self._receive(time.monotonic() + longest_s):
+            pass
+        return bytes(self._out).decode("utf-8", "replace")
+
     def is_open(self) -> bool:
         """Check, without waiting, whether a command that prints nothing more still runs."""
         self._socket.settimeout(0.0)

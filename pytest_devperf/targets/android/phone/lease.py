@@ -15,7 +15,7 @@ from pytest_devperf.targets.android.adb.link import Link
 from pytest_devperf.targets.android.adb.loss import lost
 from pytest_devperf.targets.android.adb.stream import Stream, Timeout
 
-BEGIN_S = 20.0
+BEGIN_S = 60.0
 """Longest wait for a shell to start: a phone under full load has taken seconds."""
 
 BOOT = "b=; { read -r b </proc/sys/kernel/random/boot_id; } 2>/dev/null"
