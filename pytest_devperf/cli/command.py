@@ -29,6 +29,7 @@ VERBS: Mapping[str, Verb] = {
     "compare": Verb("runs.compare", "compare saved runs or files, with the verdicts of the plugin"),
     "history": Verb("runs.history", "show one case over all runs of a label, and the commits that changed it"),
     "explain": Verb("runs.explain", "show where the time of one case goes, or what changed since a saved run"),
+    "bisect": Verb("bisect", "find the first commit that made a case slower, without touching the checkout"),
     "report": Verb("runs.report", "write a run as one HTML file with charts, or as Markdown"),
     "export": Verb("runs.export", "write runs as CSV, JSON, Markdown, or for github-action-benchmark or Bencher"),
     "import": Verb("runs.import_results", "save results of pytest-benchmark, Google Benchmark, androidx or hyperfine"),
@@ -77,13 +78,23 @@ def _run(verb: str, words: Sequence[str]) -> int:
     module = module_of(verb)
     parser = parser_of(verb)
     try:
-        code: int = module.run(parser.parse_args(words))
+        code: int = module.run(_parse(parser, words, takes_rest=hasattr(module, "TAKES_REST")))
     except DevperfError as error:
         echo_error(f"devperf {verb}: {error}")
         return EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
     return code
+
+
+def _parse(parser: Parser, words: Sequence[str], *, takes_rest: bool) -> argparse.Namespace:
+    """Parse the words of a verb; those after `--` belong to the program that it starts, if it starts one."""
+    import argparse
+
+    if not takes_rest:
+        return parser.parse_args(words)
+    end = list(words).index("--") if "--" in words else len(words)
+    return parser.parse_args(words[:end], argparse.Namespace(rest=list(words[end + 1 :])))
 
 
 def module_of(verb: str) -> Any:  # noqa: ANN401 - a module with `add_arguments`, `run` and `EXAMPLES`
@@ -105,6 +116,8 @@ def parser_of(verb: str) -> Parser:
         allow_abbrev=False,
     )
     module.add_arguments(parser)
+    if hasattr(module, "TAKES_REST"):
+        parser.usage = f"{parser.format_usage().removeprefix('usage: ').strip()} [-- {module.TAKES_REST}]"
     return parser
 
 
