@@ -11,6 +11,7 @@ from pytest_devperf.compare.history import Baseline, BaselineRun
 from pytest_devperf.compare.looks import Further
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.rule.counted import COUNTED, counts_only, disagreement, judge_counts, left_out
+from pytest_devperf.compare.rule.sides import slowdown_around
 from pytest_devperf.compare.rule.verdict import Judged, judge
 from pytest_devperf.metric import INFORMATIONAL
 from pytest_devperf.record.record import Change, Comparison, Measurement, Record, Verdict
@@ -173,6 +174,9 @@ def _judged(
     befores: list[dict[str, Measurement]] = [{each.name: each for each in run.record.metrics} for run in runs]
     identity = record.run_context.anchor
     same_anchor = identity is not None and all(run.record.run_context.anchor == identity for run in runs)
+    around = 0.0
+    if any(measurement.kind == "start" for measurement in record.metrics):
+        around = slowdown_around(record.metrics, [run.record.metrics for run in runs], policy, same_anchor=same_anchor)
     for measurement in record.metrics:
         if measurement.name in INFORMATIONAL or measurement.kind == COUNTED:
             continue
@@ -187,7 +191,7 @@ def _judged(
             continue
         alike = [before for before in held if unlike_metric(held[0], before) is None]
         own_policy = replace(policy, confirm=False) if measurement.name in measured_once else policy
-        yield judge(measurement, alike, own_policy, same_anchor=same_anchor, starts=record.processes)
+        yield judge(measurement, alike, own_policy, same_anchor=same_anchor, starts=record.processes, around=around)
 
 
 def _gone(record: Record, before: Record) -> Iterator[Judged]:

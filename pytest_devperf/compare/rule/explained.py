@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pytest_devperf import stats
-from pytest_devperf.compare.rule.machine import without
+from pytest_devperf.compare.rule.machine import PRIOR_ERROR, without
 from pytest_devperf.compare.rule.sides import Sides
 from pytest_devperf.compare.rule.starts import Ways
 
@@ -81,14 +81,32 @@ def by_anchor(sides: Sides, ways: Ways, bound: float, sign: int) -> bool:
     slower = _slowdown(sides, sign)
     if _beyond_doubt(sides, slower, bound, sign):
         return False
-    allowed = LEFT_SHARE * sides.tolerance + EXPONENT_ERRORS * ways.felt.error * slower
+    removed = max(slower, _removed(sides, sign))
+    allowed = LEFT_SHARE * sides.tolerance + EXPONENT_ERRORS * ways.felt.error * removed
     return _left(ways, sign) <= allowed or not _holds_on_ratios(sides, sign)
 
 
+def by_rounds(sides: Sides) -> bool:
+    """Return whether the machine, as the anchors of the case's rounds show it, explains a change of a load."""
+    if sides.around <= SLOW_SEEN:
+        return False
+    left = sides.now.robust / sides.base.robust / (1 + sides.around) - 1
+    return left <= LEFT_SHARE * sides.tolerance + EXPONENT_ERRORS * PRIOR_ERROR * sides.around
+
+
 def _beyond_doubt(sides: Sides, slower: float, bound: float, sign: int) -> bool:
-    """Return whether a change is too large for the slowdown of the machine."""
-    change = sign * (sides.first.robust / sides.base.robust - 1)
-    return sides.beyond(sides.first, NO_VETO_BEYOND * bound, sign) and slower < SLOW_SHARE * change
+    """Return whether a change is too large for the slowdown of the machine, in every look.
+
+    The lowest anchor is that of all looks, and so is the lowest centre that it is compared with.
+    """
+    change = sign * (sides.now.robust / sides.base.robust - 1)
+    return sides.beyond(sides.now, NO_VETO_BEYOND * bound, sign) and slower < SLOW_SHARE * change
+
+
+def _removed(sides: Sides, sign: int) -> float:
+    """Return the machine's part of a change, by the anchors of the rounds that it is estimated from, as a fraction."""
+    now, base = stats.median(sides.now.anchors), stats.median(sides.base.anchors)
+    return max(0.0, sign * (now / base - 1))
 
 
 def _left(ways: Ways, sign: int) -> float:

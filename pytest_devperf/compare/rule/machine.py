@@ -24,6 +24,10 @@ FEWEST = 4
 LEAST_VARIANCE = 1e-8
 """Smallest squared error of a floor's logarithm: a hundredth of a percent, the precision of clocks."""
 
+ANCHOR_ERROR = 0.004
+"""Standard deviation of an anchor's reading on a steady machine, as a fraction, its differences between process starts
+included. A slope over anchors that differ by little more is too flat."""
+
 Points = tuple[Sequence[float], Sequence[float]]
 """Floors of process starts, and the anchors of their rounds."""
 
@@ -58,7 +62,8 @@ def exponent(*sides: Points) -> Exponent:
     if freedom < FEWEST or along <= 0:
         return Exponent()
     slope = across / along
-    error = math.sqrt(max((whole - slope * across) / (freedom - 1), LEAST_VARIANCE) / along)
+    scatter = math.sqrt(max((whole - slope * across) / (freedom - 1), LEAST_VARIANCE) / along)
+    error = math.hypot(scatter, freedom * ANCHOR_ERROR**2 / along)
     if error > 1 or slope < 2 * error or not LEAST - 2 * error <= slope <= MOST + 2 * error:
         return Exponent()
     weight, before = error**-2, PRIOR_ERROR**-2

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_devperf import stats
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.rule.estimate import (
     Estimate,
+    NotSamples,
     Side,
     anchored_throughout,
     estimate,
@@ -41,6 +43,9 @@ class Sides:
     """Whether it is a metric of rounds: interference can only increase its values."""
     whole: bool
     """Whether the first look has all its rounds."""
+    around: float
+    """Slowdown of the machine by the anchors of the case's rounds, as a fraction; 0.0 if they show none, or if the
+    metric has anchors of its own."""
     one_start: bool
     """Whether both sides have only one process start, so that the difference between starts is not known."""
 
@@ -71,6 +76,7 @@ def lay_out(
     *,
     same_anchor: bool,
     starts: int | None,
+    around: float = 0.0,
 ) -> Sides:
     """Estimate both sides.
 
@@ -80,6 +86,7 @@ def lay_out(
         policy: The policy of the comparison.
         same_anchor: Whether the anchor kernel is the same on both sides.
         starts: Process starts planned for the candidate; None: as many as it has.
+        around: Slowdown of the machine by the anchors of the case's rounds.
 
     Raises:
         NotSamples: A side contains invalid samples.
@@ -108,5 +115,37 @@ def lay_out(
         timed=candidate.samples_ns is not None,
         of_rounds=candidate.kind == "rounds",
         whole=len(candidate.process) >= planned,
+        around=around if candidate.kind == "start" and policy.anchor and policy.rule == "proven" else 0.0,
         one_start=base.starts == 1 and len(first.floors) == 1,
     )
+
+
+def slowdown_around(
+    metrics: Sequence[Measurement], befores: Sequence[Sequence[Measurement]], policy: Policy, *, same_anchor: bool
+) -> float:
+    """Return how much slower the machine was while a case was measured, by the anchors of its rounds, as a fraction.
+
+    Args:
+        metrics: The case now.
+        befores: The case in every usable run.
+        policy: The policy of the comparison.
+        same_anchor: Whether the anchor kernel is the same on both sides.
+
+    Returns:
+        0.0 if it was not slower, or if that is not known.
+    """
+    now = _levels(metrics, policy) if same_anchor else []
+    then = [level for before in befores for level in _levels(before, policy)]
+    return max(0.0, stats.median(now) / stats.median(then) - 1) if now and then else 0.0
+
+
+def _levels(metrics: Sequence[Measurement], policy: Policy) -> list[float]:
+    """Return the lowest anchor of each process start of the first metric of rounds that has anchors."""
+    for metric in metrics:
+        if metric.kind == "rounds" and anchored_throughout(metric):
+            try:
+                looks = (estimate(metric, iqr=policy.iqr), estimate_confirmation(metric, iqr=policy.iqr))
+            except NotSamples:
+                continue
+            return [level for look in looks if look is not None for level in look.levels]
+    return []

@@ -71,6 +71,7 @@ def judge(
     *,
     same_anchor: bool,
     starts: int | None = None,
+    around: float = 0.0,
 ) -> Judged:
     """Judge one metric.
 
@@ -80,12 +81,13 @@ def judge(
         policy: The policy of the comparison.
         same_anchor: Whether the anchor kernel is the same on both sides.
         starts: Process starts planned for the candidate; None: as many as it has.
+        around: Slowdown of the machine by the anchors of the case's rounds, for times without anchors.
     """
     slow = next((each for each in (candidate, *befores) if each.stop == "too-slow" and not each.samples_ns), None)
     if slow is not None:
         return _unjudged(candidate, "inconclusive", too_slow(slow, now=slow is candidate))
     try:
-        sides = lay_out(candidate, befores, policy, same_anchor=same_anchor, starts=starts)
+        sides = lay_out(candidate, befores, policy, same_anchor=same_anchor, starts=starts, around=around)
     except NotSamples as found:
         return _unjudged(candidate, "incomparable", str(found))
     if sides.base.robust == 0:
@@ -166,7 +168,7 @@ def _all_looks(sides: Sides, ways: Ways, bound: Bound, policy: Policy) -> _Rulin
     proof = None if sides.one_start else _prove(sides, ways, bound, policy, sides.sign)
     if proof is not None and not proof.holds:
         return _Ruling("suspect", "starts", confirmed, further=_more(sides, ways), proof=proof)
-    if explained.by_anchor(sides, ways, bound.value, sides.sign):
+    if explained.by_anchor(sides, ways, bound.value, sides.sign) or explained.by_rounds(sides):
         return _Ruling("suspect", "anchor", confirmed, proof=proof)
     return _Ruling("regressed", None, confirmed, proof=proof)
 

@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_devperf.case.workload import Workload
 from pytest_devperf.errors import UsageError
 from pytest_devperf.session.launch.handover import HANDOVER_VERSION
 from pytest_devperf.session.launch.interpreter import HERE, Environment
@@ -49,6 +50,15 @@ class OldCode:
     """The environment of the new code."""
     remedy: str
     """Explanation or next step if both sides import the same module from the checkout."""
+
+    def pushed(self, workload: Workload) -> tuple[Workload, Workload] | None:
+        """Return both sides of a workload on a device that files are pushed to; None if only its Python is old.
+
+        Raises:
+            CaseError: A side lacks a file.
+        """
+        old, new = self.environment.relocation, self.beside.relocation
+        return None if old is None else (old.pushed(workload), workload if new is None else new.pushed(workload))
 
 
 def find_old_code(program: str, folder: Path) -> OldCode:

@@ -38,6 +38,17 @@ class Relocation:
             return replace(workload, path=self._file(workload.path))
         return self._command(workload) if isinstance(workload, Command) else workload
 
+    def pushed(self, workload: Workload) -> Workload:
+        """Return a workload whose pushed files are those of the tree, for a device with files of its own.
+
+        Raises:
+            CaseError: The tree lacks a file that git tracks.
+        """
+        if isinstance(workload, Command):
+            folder = workload.folder and (self._place(workload.folder) or workload.folder)
+            return replace(workload, push=tuple(map(self._file_or_folder, workload.push)), folder=folder)
+        return self.of(workload)
+
     def _command(self, command: Command) -> Command:
         from pytest_devperf.targets.program import pushed_name
 
@@ -69,6 +80,10 @@ class Relocation:
         if os.path.isfile(path) and not self._is_untracked(place):  # noqa: PTH113
             raise CaseError(f"{self.revision} has no {place}")
         return path
+
+    def _file_or_folder(self, path: str) -> str:
+        there = self._place(path)
+        return there if there is not None and os.path.isdir(there) else self._file(path)  # noqa: PTH112
 
     def _place(self, path: str) -> str | None:
         """Return where a path of the checkout would be in the tree; None if it is not in the checkout."""

@@ -117,7 +117,8 @@ class InTurns:
             return None
         reason = state.old.missing
         if state.target is not None and not is_this_machine(state.target):
-            reason = f"{state.target.device.name} cannot run Python from another environment: use devperf.paired there"
+            there = f"{state.target.device.name} cannot run Python from another environment: use devperf.paired there"
+            reason = state.starts[0].old_missing or there
         note = f"old code in turns: {self._old.found.words}"
         most = self.starts(state)
         return compare_sides(record, kept(state.old.starts), state.policy, reason=reason, note=note, most=most)

@@ -60,8 +60,9 @@ class PairedCases:
     def compare(self, state: CaseState, record: Record) -> Comparison:
         """Compare both sides; the test's other metrics have nothing to be compared with."""
         shown = tuple(metric for metric in record.metrics if metric.against is not None)
-        olds = kept(_olds_of(state.starts))
-        return compare_sides(with_fields(record, metrics=shown), olds, state.policy, most=self.starts(state))
+        olds, code = kept(_olds_of(state.starts)), state.starts[0].old_code
+        note = None if code is None else f"old code in turns: {code}"
+        return compare_sides(with_fields(record, metrics=shown), olds, state.policy, most=self.starts(state), note=note)
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,8 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "against",
-        "compare in turns with the code of a git revision, or of another environment, named by its interpreter",
+        "compare in turns with the code of a git revision, or of another environment, named by its interpreter; "
+        "OLD..NEW compares two revisions",
         metavar="REV|PYTHON",
     ),
     Row("fine", "in turns: find smaller changes, with a tolerance of half a percent", kind="flag"),

@@ -44,6 +44,7 @@ class Launchers:
             use_anchor=self.use_anchor,
             look=self.targets.sensors.look,
             on_round=self.display.round_done,
+            old_code=self.interpreters.old.found if self.interpreters.old is not None else None,
         )
 
     @cached_property

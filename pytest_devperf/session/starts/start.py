@@ -64,6 +64,10 @@ class CaseStart:
     timed: list[Timed] = field(default_factory=list)
     olds: list[Timed] = field(default_factory=list)
     """The old sides of metrics that the test measured in turns."""
+    old_code: str | None = None
+    """The code that the session measured these files in turns with; None if the test itself did, or if none was."""
+    old_missing: str | None = None
+    """Why the old code has no such workload."""
     scalars: list[ScalarValues] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
     explainable: bool = False

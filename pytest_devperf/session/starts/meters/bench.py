@@ -31,6 +31,19 @@ CoolAgain = Callable[[Target], bool]
 """Lets a device cool that throttled in a round; False if the round is kept as it is."""
 
 
+class OtherCode(Protocol):
+    """The old code of a session that measures in turns (`--devperf-against`)."""
+
+    @property
+    def words(self) -> str:
+        """Description for users."""
+        ...
+
+    def pushed(self, workload: Workload) -> tuple[Workload, Workload] | None:
+        """Return both sides of a workload on a device that files are pushed to; None if only its Python is old."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
     """The tools for measuring every case of a session."""
@@ -43,6 +56,8 @@ class Tools:
     """Reads a device's sensors before and after a process start, those of plugins included."""
     on_round: Callable[[Round], None] = lambda _: None
     """Called after each round."""
+    old_code: OtherCode | None = None
+    """The code to measure in turns with."""
 
 
 class Probe(Protocol):

@@ -87,6 +87,9 @@ class Meter:
 
     def model(self, model: Model) -> Any:  # noqa: ANN401 - outputs by name
         """Time a model's methods; in the starts that measure loads, its load and memory too."""
+        both = self._both_codes(model)
+        if both is not None:
+            return self.paired(*both)
         from pytest_devperf.session.starts.meters.models import measure_model
 
         return measure_model(self.bench, model)
@@ -94,8 +97,12 @@ class Meter:
     def command(self, command: Command) -> None:
         """Run a program once per round."""
         bench = self.bench
-        target = bench.enter(command, LATENCY)
         bench.start.timed_whole = command.is_timed
+        both = self._both_codes(command)
+        if both is not None:
+            self.paired(*both)
+            return
+        target = bench.enter(command, LATENCY)
         with target.start(command, bench.orders.process) as runner:
             run_now(self._spend(runner, time_metric(LATENCY), command))
         if bench.takes_scalars:
@@ -107,6 +114,23 @@ class Meter:
         from pytest_devperf.session.starts.meters.pair import measure_paired
 
         return measure_paired(self.bench, old, new)
+
+    def _both_codes(self, workload: Workload) -> tuple[Workload, Workload] | None:
+        """Return the old code's side of a workload and the new one, if the session measures both on a phone.
+
+        A phone gets the files of both. Here, each code has an interpreter of its own.
+        """
+        bench = self.bench
+        code = bench.tools.old_code
+        if code is None or is_this_machine(bench.target_for(workload)):
+            return None
+        try:
+            both = code.pushed(workload)
+        except CaseError as error:
+            bench.start.old_missing = str(error)
+            return None
+        bench.start.old_code = code.words if both is not None else None
+        return both
 
     def app(self, app: App) -> tuple[str, ...]:
         """Launch an app that hosts its own cases; return the names of the cases that it reported."""
