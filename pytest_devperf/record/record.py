@@ -159,6 +159,8 @@ class Change(Struct, frozen=True, kw_only=True):
     confirmed: bool | None = None
     detectable_pct: float | None = None
     """The smallest change in percent that this comparison could have detected."""
+    anchor_pct: float | None = None
+    """Change of the anchor kernel between both sides, in percent: how much slower the machine itself was."""
     p: float | None = None
     """Probability of such a clear difference between process starts, or pairs of them, if nothing had changed."""
     level: float | None = None

@@ -71,7 +71,7 @@ def test_the_first_slower_commit_is_named_and_the_checkout_stays_as_it_is(
     assert not list(repository.path.rglob("__pycache__"))
 
 
-def test_commits_without_a_verdict_are_skipped_and_the_document_says_what_remains(
+def test_commits_without_a_verdict_are_skipped_and_the_document_names_what_remains(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The slower commit is the one after a broken one, so either may be the first."""

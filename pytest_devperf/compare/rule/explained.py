@@ -117,9 +117,7 @@ def _left(ways: Ways, sign: int) -> float:
 
 def _slowdown(sides: Sides, sign: int) -> float:
     """Return the slowdown of the machine compared to the baseline, by its lowest anchor, as a fraction."""
-    if not sides.now.levels or sides.base.level is None:
-        return 0.0
-    return max(0.0, sign * (min(sides.now.levels) / sides.base.level - 1))
+    return max(0.0, sign * (sides.machine_change or 0.0))
 
 
 def _holds_on_ratios(sides: Sides, sign: int) -> bool:

@@ -58,6 +58,13 @@ class Sides:
         return beyond(look.robust, self.base.robust, bound, sign)
 
     @property
+    def machine_change(self) -> float | None:
+        """How much slower the machine was, by its lowest anchor, as a fraction; None without an anchor."""
+        if not self.now.levels or self.base.level is None:
+            return None
+        return min(self.now.levels) / self.base.level - 1
+
+    @property
     def shortage(self) -> str | None:
         """The side with too few rounds or values for a verdict, and the remedy; None if both have enough."""
         # A load, a size or a recorded value has one value per process start.

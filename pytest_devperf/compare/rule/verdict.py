@@ -225,6 +225,7 @@ def _change(candidate: Measurement, sides: Sides, bound: Bound, seen: Detectable
         iqr_candidate=sides.first.iqr * scale,
         confirmed=ruling.confirmed,
         detectable_pct=seen.percent,
+        anchor_pct=None if sides.machine_change is None else 100 * sides.machine_change,
         p=None if ruling.proof is None else ruling.proof.p,
         level=None if ruling.proof is None else ruling.proof.level,
         stopped_by=ruling.stopped,

@@ -22,6 +22,7 @@ from pytest_devperf.report.html.past import Past, pasts_of
 from pytest_devperf.report.html.state import Side
 from pytest_devperf.report.outcome import OUTCOMES, word
 from pytest_devperf.report.report import Report
+from pytest_devperf.report.suite_shift import shift_lines
 from pytest_devperf.report.terminal.text import reliability_lines, saved_words, shared_lines
 
 SWEEP_WIDTH = 110
@@ -154,6 +155,7 @@ def _head(report: Report) -> Html:
         el("h1", headline(report), class_="bad" if bad else None),
         el("ul", *(el("li", f"{count} ", badge(kind)) for kind, count in report.counts.items()), class_="counts"),
         compared,
+        *(el("p", el("b", line), class_="with") for line in shift_lines(report)),
         *map(_place, report.runs),
         _messages(report),
         *(el("pre", "\n".join(block), class_="scroll", tabindex="0") for block in _sweeps(report)),

@@ -16,6 +16,7 @@ from pytest_devperf.report.markdown.markup import code, prose
 from pytest_devperf.report.outcome import OUTCOMES, word
 from pytest_devperf.report.report import Report
 from pytest_devperf.report.row import compared_rows, measured_rows
+from pytest_devperf.report.suite_shift import shift_lines
 from pytest_devperf.report.terminal.text import reliability_lines, shared_lines
 from pytest_devperf.untrusted import excerpt
 
@@ -111,6 +112,8 @@ def _head(report: Report) -> str:
         lines += ["", ", ".join(counts)]
     if report.compared_with:
         lines += ["", f"Compared with {code(_short(report.compared_with))}."]
+    for line in shift_lines(report):
+        lines += ["", f"**{prose(_short(line, 500))}.**"]
     return "\n".join((*lines, ""))
 
 

@@ -15,6 +15,7 @@ from pytest_devperf.report.header import context_line, device_line, run_line
 from pytest_devperf.report.outcome import word
 from pytest_devperf.report.report import Report, Saved, kind_of
 from pytest_devperf.report.row import COMPARED, MEASURED, compared_rows, measured_rows
+from pytest_devperf.report.suite_shift import shift_lines
 from pytest_devperf.report.table import lay_out, wrapped
 from pytest_devperf.report.terminal.paint import Paint, no_paint, painted_kind, painted_word
 from pytest_devperf.untrusted import printable
@@ -38,7 +39,8 @@ def render(
         paint: Colours verdicts and grades.
         explained: Ids of cases whose reasons were shown before.
     """
-    blocks: list[list[str]] = []
+    shared = [printable(line) for line in shift_lines(report)]
+    blocks: list[list[str]] = [[paint(line, "warn") for line in _wrapped(shared, width)]]
     for run in report.runs:
         if len(report.runs) > 1:
             blocks.append(_wrapped(_title(run, report), width))

@@ -110,7 +110,7 @@ def _interrupt(process: subprocess.Popen[bytes]) -> None:
 
 
 def _last_line(output: str) -> str:
-    """Return the last line of an output that says something: pytest ends with a line of equals signs or counts."""
+    """Return pytest's own error in an output, or else its last line with words."""
     lines = [line.strip("= \t") for line in output.splitlines()]
     errors = [line for line in lines if line.startswith("ERROR: ")]
     found = errors or [line for line in lines if line]
