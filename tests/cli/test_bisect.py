@@ -13,6 +13,7 @@ import pytest
 from repositories import Repository
 
 from pytest_devperf.cli.command import main
+from pytest_devperf.session.revision.bisection import Finding, FindingsFile, find_ends
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")]
 
@@ -60,12 +61,12 @@ def test_the_first_slower_commit_is_named_and_the_checkout_stays_as_it_is(
     repository.write({"README": "not committed"})
     before = repository.git("status", "--porcelain", "--ignored"), repository.git("for-each-ref")
 
-    assert main(["bisect", "v1", CASE, *QUICK]) == 0
+    assert main(["bisect", "v4", CASE, *QUICK]) == 0
 
     *steps, sentence = capsys.readouterr().out.strip().splitlines()
     assert steps[0].split()[1] == "slower"
     assert sentence.startswith("the first slower commit is ")
-    assert " v5: latency +30.0 % since v1 (" in sentence
+    assert " v5: latency +30.0 % since v4 (" in sentence
     assert (repository.git("status", "--porcelain", "--ignored"), repository.git("for-each-ref")) == before
     assert repository.git("worktree", "list").count("\n") == 1
     assert not list(repository.path.rglob("__pycache__"))
@@ -88,25 +89,33 @@ def test_commits_without_a_verdict_are_skipped_and_the_document_names_what_remai
     assert "broken" in document["steps"][1]["reason"]
 
 
+def keep(repository: Repository, good: str, bad: str, finding: Finding) -> FindingsFile:
+    """Leave the result of an interrupted bisection, as if BAD had been measured."""
+    bisection = find_ends(repository.path, good, bad)
+    file = FindingsFile(bisection, [CASE])
+    file.write({bisection.bad.commit: finding})
+    return file
+
+
 def test_code_that_is_not_slower_has_no_first_slower_commit(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["bisect", "v1", "v2", CASE, *QUICK]) == 1
+    keep(repository, "v1", "v2", Finding(outcome="not slower", delta_pct=0.1, metric="latency"))
+
+    assert main(["bisect", "v1", "v2", CASE]) == 1
+
     assert " is not slower than v1 (" in capsys.readouterr().out
 
 
 def test_an_interrupted_bisection_goes_on(repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
-    from pytest_devperf.session.revision.bisection import Finding, FindingsFile, find_ends
-
-    bisection = find_ends(repository.path, "v4", "v5")
-    FindingsFile(bisection, [CASE]).write({bisection.bad.commit: Finding(outcome="slower", delta_pct=9.0, metric="m")})
+    file = keep(repository, "v4", "v5", Finding(outcome="slower", delta_pct=9.0, metric="latency"))
 
     assert main(["bisect", "v4", "v5", CASE]) == 0
 
     known, sentence = capsys.readouterr().out.strip().splitlines()
-    assert known.endswith("v5: m +9.0 % (measured before)")
+    assert known.endswith("v5: latency +9.0 % (measured before)")
     assert "the first slower commit is " in sentence
-    assert FindingsFile(bisection, [CASE]).read() == {}
+    assert file.read() == {}
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,23 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_devperf.errors import StoreError, UsageError
 from pytest_devperf.record.codec import decode
 from pytest_devperf.record.record import Record
+from pytest_devperf.session.launch.interpreter import terminable
 from pytest_devperf.session.launch.origin import ENVIRONMENT
 from pytest_devperf.session.revision.bisection import Finding
 from pytest_devperf.untrusted import excerpt, printable
 
 PASSED, FAILED, USAGE = 0, 1, 4
 """Exit codes of pytest after which there may be a verdict, and the one of a revision that cannot be prepared."""
+
+GRACE_S = 20.0
+"""Longest wait for pytest to end after Ctrl-C: it ends two interpreters, which may be importing."""
 
 NOT_SLOWER = frozenset({"within_noise", "improved"})
 
@@ -68,19 +73,20 @@ class CaseToMeasure:
         ]
         environment = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode"), **ENVIRONMENT}
         # In a session of its own, so that Ctrl-C reaches it once, from here.
-        process = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            output, _ = process.communicate()
-        except BaseException:
-            _interrupt(process)
-            raise
+        with terminable():
+            process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                output, _ = process.communicate()
+            except BaseException:
+                _interrupt(process)
+                raise
         return process.returncode, output.decode(errors="replace")
 
 
@@ -101,12 +107,14 @@ def finding_of(record: Record) -> Finding:
 
 
 def _interrupt(process: subprocess.Popen[bytes]) -> None:
-    """End pytest as Ctrl-C does, so that it ends what it has started."""
-    if os.name == "nt":
-        process.terminate()
-    else:
+    """End pytest as Ctrl-C does, so that it ends what it has started; a process that ignores it is terminated."""
+    if os.name != "nt":
         process.send_signal(signal.SIGINT)
-    process.wait()
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=GRACE_S)
+            return
+    process.terminate()
+    process.communicate()
 
 
 def _last_line(output: str) -> str:
