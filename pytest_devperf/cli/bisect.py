@@ -16,12 +16,16 @@ from typing import Any
 from pytest_devperf.cli.arguments import add_format
 from pytest_devperf.cli.output import EXIT_FAILED, echo, echo_json, show_live
 from pytest_devperf.errors import UsageError
+from pytest_devperf.session.launch.interpreter import Terminated
 from pytest_devperf.session.revision.bisection import Bisection, Finding, FindingsFile, find_ends
 from pytest_devperf.session.revision.git import GitError, top_of
 from pytest_devperf.session.revision.measured_commit import CaseToMeasure
 
 TAKES_REST = "PYTEST ARGUMENTS"
 """What the words after `--` are."""
+
+SIGNALLED = 128
+"""Added to the number of a signal, it is the exit code of a program that the signal ended."""
 
 SHORT = 9
 """Digits of a commit id that are shown, as in a session's own lines."""
@@ -47,9 +51,19 @@ def run(arguments: argparse.Namespace) -> int:
     file = FindingsFile(bisection, [arguments.case, *arguments.rest])
     if not arguments.restart:
         bisection.findings.update(file.read())
-    as_text = arguments.format == "text"
-    if as_text:
-        _echo_known(bisection)
+    try:
+        _measure(bisection, file, arguments)
+    except Terminated as ended:
+        return SIGNALLED + ended.number
+    file.delete()
+    return _conclude(bisection, arguments)
+
+
+def _measure(bisection: Bisection, file: FindingsFile, arguments: argparse.Namespace) -> None:
+    """Measure commits until nothing is left to measure, and keep each result."""
+    shows = echo if arguments.format == "text" else lambda _: None
+    for known, finding in bisection.findings.items():
+        shows(f"{_line(bisection, known, finding)} (measured before)")
     with tempfile.TemporaryDirectory(prefix="devperf-", ignore_cleanup_errors=True) as folder:
         case = CaseToMeasure(
             case=arguments.case, arguments=arguments.rest, good=bisection.good.commit, folder=Path(folder)
@@ -59,10 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             finding = bisection.findings[commit] = case.measure(commit)
             show_live("")
             file.write(bisection.findings)
-            if as_text:
-                echo(_line(bisection, commit, finding))
-    file.delete()
-    return _conclude(bisection, arguments)
+            shows(_line(bisection, commit, finding))
 
 
 def _top() -> Path:
@@ -100,11 +111,6 @@ def _sentence(bisection: Bisection, end: Finding, left: list[str]) -> str:
         )
     listed = "\n".join(f"  {commit[:SHORT]} {bisection.subject(commit)}" for commit in left)
     return f"the first slower commit is one of these {len(left)}, because the others were skipped:\n{listed}"
-
-
-def _echo_known(bisection: Bisection) -> None:
-    for commit, finding in bisection.findings.items():
-        echo(f"{_line(bisection, commit, finding)} (measured before)")
 
 
 def _line(bisection: Bisection, commit: str, finding: Finding) -> str:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from repositories import Repository
+from waiting import has_ended, until
 
 from pytest_devperf.cli.command import main
 from pytest_devperf.session.revision.bisection import Finding, FindingsFile, find_ends
@@ -143,6 +147,27 @@ def test_several_cases_are_refused(repository: Repository, capsys: pytest.Captur
     repository.write({"test_ab.py": CASES + CASES.replace("test_tool", "test_other")})
     assert main(["bisect", "v1", "test_ab.py", *QUICK]) == 4
     assert "test_ab.py names 2 cases: " in capsys.readouterr().err
+
+
+def measuring_below(pid: int) -> list[psutil.Process]:
+    """Return the pytest that a process has started; it also starts git."""
+    found = []
+    for child in psutil.Process(pid).children():
+        with suppress(psutil.Error):
+            found += [child] if CASE in child.cmdline() else []
+    return found
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends a program without a signal")
+def test_a_bisection_that_is_terminated_ends_the_pytest_that_it_started(repository: Repository) -> None:
+    command = [sys.executable, "-m", "pytest_devperf.cli", "bisect", "v1", CASE, *QUICK]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as bisection:
+        (child,) = until(lambda: measuring_below(bisection.pid))
+        bisection.terminate()
+        output, _ = bisection.communicate()
+    assert bisection.returncode == 128 + signal.SIGTERM
+    assert has_ended(child.pid)
+    assert b"Traceback" not in output
 
 
 def test_outside_a_repository_nothing_can_be_bisected(tmp_path: Path) -> None:

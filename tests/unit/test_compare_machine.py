@@ -44,6 +44,15 @@ def test_if_nothing_is_to_be_seen_the_power_is_taken_for_one(points) -> None:
     assert exponent(points) == Exponent(1.0, PRIOR_ERROR)
 
 
+def test_anchors_that_differ_by_no_more_than_their_own_noise_show_no_exponent() -> None:
+    """Their noise makes the slope too flat: here half as steep as the workload is."""
+    anchors = [5000 * (1 + 0.004 * place) for place in (-1, 1) * 6]
+    floors = [1e6 * (anchor / 5000) ** 0.5 for anchor in anchors]
+    found = exponent((floors, anchors))
+    assert found.value > 0.9
+    assert found.error > 0.2
+
+
 def test_starts_that_scatter_are_weighed_with_what_is_known_beforehand() -> None:
     anchors = [100.0 + place for place in range(12)]
     scatter = (0.02, -0.02, -0.02, 0.02) * 3  # which follows no slope

@@ -17,7 +17,7 @@ from pytest_devperf.compare.looks import Further
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.stopping.bound import early_bound_ns
 from pytest_devperf.record.measurement import derive
-from pytest_devperf.record.record import Change, Confirmation, Measurement
+from pytest_devperf.record.record import Change, Confirmation, Measurement, Record
 from pytest_devperf.sensor.run_context import RunContext
 
 POLICY = Policy()
@@ -221,6 +221,13 @@ def test_the_machine_is_judged_by_both_looks_together() -> None:
     assert (found.verdict, found.stopped_by) == ("suspect", "anchor")
 
 
+def test_a_neighbour_that_slowed_the_first_look_most_is_no_large_regression() -> None:
+    """The lowest anchor is from the second look, and so must be the change that it is compared with."""
+    slow = timed([1_694_000] * 3, anchors_ns=7500, again=[1_336_600] * 3, again_anchors_ns=6250)
+    found = judged(slow, timed(SIX, anchors_ns=5000))
+    assert (found.verdict, found.stopped_by) == ("suspect", "anchor")
+
+
 @pytest.mark.parametrize(
     ("anchors_ns", "again_anchors_ns"), [((5000, 6500, 6500), 6500.0), (6500.0, 5000.0)], ids=["unsteady", "recovered"]
 )
@@ -250,6 +257,43 @@ def test_code_that_became_much_slower_than_a_slow_machine_is_a_regression() -> N
 def test_a_machine_that_is_much_faster_as_a_whole_is_no_improvement(faster) -> None:
     before = timed([2_000_000] * 6, anchors_ns=10_000)
     assert judged(timed([2_000_000 * faster] * 3, anchors_ns=10_000 * faster), before).verdict == "within_noise"
+
+
+def loaded(factor: float, anchors_ns: float) -> Record:
+    """A load that takes so many times as long as 100 ms, in both looks, beside a latency."""
+    values = [1e8 * factor * (1 + place / 1000) for place in range(6)]
+    return record(
+        timed([1e6 * anchors_ns / 5000] * 6, anchors_ns=anchors_ns, again=[1e6] * 6, again_anchors_ns=anchors_ns),
+        scalars(values, kind="start", again=values),
+    )
+
+
+@pytest.mark.parametrize(
+    ("factor", "anchors_ns", "verdict", "stopped"),
+    [
+        (1.0, 5000, "within_noise", None),
+        (1.5, 7400, "suspect", "anchor"),
+        (1.5, 5000, "regressed", None),
+        (3.0, 7400, "regressed", None),
+    ],
+    ids=["unchanged", "slower machine", "slower load", "more than the machine"],
+)
+def test_the_anchors_of_the_rounds_apply_to_a_load(factor, anchors_ns, verdict, stopped) -> None:
+    comparison = compare(loaded(factor, anchors_ns), baseline(loaded(1.0, 5000)), POLICY)
+    (change,) = [each for each in comparison.changes if each.metric == "load"]
+    assert (change.verdict, change.stopped_by) == (verdict, stopped)
+
+
+def test_the_anchors_do_not_apply_to_a_load_if_they_are_left_out() -> None:
+    comparison = compare(loaded(1.5, 7400), baseline(loaded(1.0, 5000)), Policy(anchor=False))
+    (change,) = [each for each in comparison.changes if each.metric == "load"]
+    assert change.verdict == "regressed"
+
+
+def test_a_change_has_that_of_the_anchor_beside_it() -> None:
+    slow = timed([1_050_000] * 3, anchors_ns=5250, again=[1_050_000] * 3, again_anchors_ns=5250)
+    assert judged(slow, timed(SIX, anchors_ns=5000)).anchor_pct == pytest.approx(5.0)
+    assert judged(timed(SIX), timed(SIX)).anchor_pct is None
 
 
 def slow_with_anchor(**fields):
