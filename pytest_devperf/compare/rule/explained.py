@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pytest_devperf import stats
 from pytest_devperf.compare.rule.machine import PRIOR_ERROR, without
 from pytest_devperf.compare.rule.sides import Sides
-from pytest_devperf.compare.rule.starts import Ways
+from pytest_devperf.compare.rule.starts import Ways, squares
 
 LEFT_SHARE = 0.5
 """Part of the tolerance that a change must exceed after the machine's part is removed."""
@@ -34,9 +34,13 @@ code down by more than 20 %: without this rule 10 % of the unchanged cases faile
 NOISY_ANCHOR = 0.01
 """Difference between a side's third lowest and lowest anchor above which the anchor itself is noisy."""
 
+UNSTEADY_CHANCE = 0.025
+"""Significance level that the change must then reach on ratios to the anchor as well, if the floors follow it: the
+machine was unsteady."""
+
 NOISY_ANCHOR_CHANCE = 0.003
-"""Significance level that the change must then reach on ratios to the anchor as well. If anchors differ by 3 % between
-process starts, 0.8 % of unchanged cases fail with it, and 3.9 % with 2.5 %."""
+"""The same if they do not follow it: if anchors differ by 3 % between process starts, 0.8 % of unchanged cases fail
+with it, and 3.9 % with 2.5 %."""
 
 THIRD = 2
 """Index of the third lowest."""
@@ -126,8 +130,10 @@ def _holds_on_ratios(sides: Sides, sign: int) -> bool:
     if max(_noise(sides.base.levels), _noise(sides.now.levels)) <= NOISY_ANCHOR:
         return True
     base, now = (without(each.floors, each.anchors, 1.0) for each in (sides.base, sides.now))
+    plain = [[math.log(floor) for floor in each.floors] for each in (sides.base, sides.now)]
+    followed = sum(map(squares, (base, now))) < sum(map(squares, plain))
     chance = stats.pooled_t_p(*((base, now) if sign > 0 else (now, base)))
-    return chance is not None and chance < NOISY_ANCHOR_CHANCE
+    return chance is not None and chance < (UNSTEADY_CHANCE if followed else NOISY_ANCHOR_CHANCE)
 
 
 def _noise(levels: Sequence[float]) -> float:

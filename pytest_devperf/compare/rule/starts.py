@@ -140,6 +140,12 @@ def detectable(ways: Ways, *, starts: int, level: float) -> float:
     return min(*by_t, *by_lower_end)
 
 
+def squares(values: Sequence[float]) -> float:
+    """Sum the squared distances from the mean."""
+    centre = stats.mean(values)
+    return math.fsum((value - centre) ** 2 for value in values)
+
+
 def _chances(floors: Floors, sign: int) -> tuple[float, ...]:
     """Return the p-value of each test, divided by its share of the chance of a false alarm."""
     low, high = (floors.base, floors.now) if sign > 0 else (floors.now, floors.base)
@@ -157,7 +163,7 @@ def _by_t(floors: Floors, starts: int, level: float) -> float:
     if seen < 1:
         return math.inf
     count = max(starts, len(floors.now))
-    error = math.sqrt((_squares(floors.base) + _squares(floors.now)) / seen * (1 / len(floors.base) + 1 / count))
+    error = math.sqrt((squares(floors.base) + squares(floors.now)) / seen * (1 / len(floors.base) + 1 / count))
     return stats.student_critical(level, len(floors.base) + count - 2) * error
 
 
@@ -169,8 +175,3 @@ def _by_lower_end(base: Sequence[float], starts: int, level: float) -> float:
         if math.comb(size, cleared) / math.comb(size + starts, cleared) < level:
             return ranked[cleared - 1] - ranked[0]
     return math.inf
-
-
-def _squares(values: Sequence[float]) -> float:
-    centre = stats.mean(values)
-    return math.fsum((value - centre) ** 2 for value in values)
