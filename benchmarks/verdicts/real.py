@@ -91,6 +91,7 @@ def write_suite(folder: Path) -> None:
 def call(argv: Sequence[str], folder: Path, extra: float) -> tuple[str, float]:
     """Run a command in the suite's folder; return its output and its duration."""
     environment = {**os.environ, "DEVPERF_REAL_EXTRA": str(extra), "PYTHONPATH": str(folder)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # every process start would compile pytest's plugins again
     began = time.monotonic()
     done = subprocess.run(
         argv, cwd=folder, env=environment, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False

@@ -606,3 +606,26 @@ def test_it(devperf):
     assert of_others <= {"pytest_devperf.explain", "pytest_devperf.explain.profile"}
     dataclasses = {name for note in _notes(suite) if note["start"] != "first" for name in note["dataclasses"]}
     assert len(dataclasses) <= MOST_DATACLASSES, sorted(dataclasses)
+
+
+def test_the_idle_machine_is_read_once_for_all_starts_of_a_session(suite: Suite) -> None:
+    suite.pytester.makeconftest(
+        """
+import pathlib
+from pytest_devperf.sensor.context import Context
+from pytest_devperf.sensor.host.machine import Machine
+
+def prerun(machine, clock):
+    with pathlib.Path(__file__).with_name("read.txt").open("a") as file:
+        file.write("idle ")
+    return Context(at_ns=0, cpu_pct=3.0, free_ram_mb=4000.0)
+
+Machine.prerun = prerun
+"""
+    )
+    suite.pytester.makepyfile(test_it=NOTE + "def test_it(devperf):\n    devperf(work)\n    note()\n")
+    assert _measure(suite).ret == 0
+    assert [note["start"] for note in _notes(suite)] == ["first", "1", "2"]
+    assert (suite.path / "read.txt").read_text() == "idle "
+    (case,) = suite.cases().values()
+    assert (case["run_context"]["prerun_cpu_pct"], case["run_context"]["prerun_free_ram_mb"]) == (3.0, 4000.0)

@@ -78,7 +78,7 @@ class Launchers:
         try:
             counts = request.role == "counted"  # heat and clocks change no count
             waited = None if counts else self.cooler.before_pass(target, batch.members[0].state.case.plan)
-            prerun = self.targets.prerun(target) if request.role == "rounds" else None
+            prerun = self.targets.prerun(target) if request.role == "rounds" and _lacks_prerun(batch) else None
         except DevperfError as error:
             for member in batch.members:
                 yield StartFound(state=member.state, process=request.process, problem=error)
@@ -107,3 +107,8 @@ class Launchers:
         if words is not None and words not in self._warned:
             self._warned.add(words)
             self.display.announce(words)
+
+
+def _lacks_prerun(batch: Batch) -> bool:
+    """Return whether the idle device was not read for a case of a batch: one reading is kept of all its starts."""
+    return any(all(start.prerun is None for start in member.state.starts) for member in batch.members)
