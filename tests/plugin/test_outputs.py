@@ -77,6 +77,7 @@ def test_the_report_of_a_session_shows_each_case_over_the_runs_of_its_label(slow
         for name in ("saved", "compared", "measured")
     }
     assert lengths == {"saved": [3, 3], "compared": [4, 4], "measured": []}
+    assert "3 runs of base, and 1 not saved" in (slower.path / "compared.html").read_text(encoding="utf-8")
 
 
 def test_the_report_of_a_session_has_no_history_if_an_earlier_run_is_damaged(slower: Suite) -> None:

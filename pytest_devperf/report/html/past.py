@@ -27,8 +27,8 @@ _COMMIT_DIGITS = 7
 class Past:
     """A case over the runs of a label."""
 
-    label: str
-    """That of its runs, if they all have the same."""
+    runs: str
+    """Which runs they are, in words."""
     metric: str
     numbers: Mapping[str, Any]
     sentences: Sequence[str]
@@ -47,7 +47,7 @@ def pasts_of(runs: Sequence[Run]) -> Mapping[str, Past]:
 def past_figure(name: str, past: Past, numbers: dict[str, Any]) -> Content:
     """Write the place of the history's chart, with the same in words."""
     numbers[name] = past.numbers
-    words = f"{counted(len(past.numbers['mid']), 'run')}{f' of {past.label}' if past.label else ''}"
+    words = past.runs
     if past.numbers["other"]:
         words += f", {len(past.numbers['other'])} of them with another workload (hollow)"
     return el(
@@ -81,13 +81,21 @@ def _past(points: Sequence[Point]) -> Past:
         "other": [at for at, point in enumerate(points) if not alike(point, newest)],
         "levels": levels,
     }
-    labels = {point.run.label for point in points}
     return Past(
-        label=(newest.run.label or "") if len(labels) == 1 else "",
+        runs=_runs_words(points),
         metric=newest.metric.name,
         numbers=numbers,
         sentences=sentences,
     )
+
+
+def _runs_words(points: Sequence[Point]) -> str:
+    """Count the runs, and name their label if those that have one have the same."""
+    labels = [point.run.label for point in points if point.run.label]
+    if len(set(labels)) != 1:
+        return counted(len(points), "run")
+    rest = len(points) - len(labels)
+    return f"{counted(len(labels), 'run')} of {labels[0]}{f', and {rest} not saved' if rest else ''}"
 
 
 def _commit(run: Run) -> str:
