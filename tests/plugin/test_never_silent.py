@@ -189,6 +189,11 @@ def test_a_case_that_never_measured_anything_is_counted_as_skipped(suite: Suite)
     assert suite.last_line(result) == "devperf: 1 SKIPPED"
 
 
+def test_a_skipped_case_shows_the_reason_of_its_test(suite: Suite) -> None:
+    suite.pytester.makepyfile(test_it="import pytest\ndef test_it(devperf): pytest.skip('no model here')")
+    assert "SKIPPED test_it.py::test_it: no model here" in suite.run("--devperf").stdout.str()
+
+
 # -- sessions that measure nothing -------------------------------------------------------------------
 
 

@@ -254,6 +254,8 @@ def test_findings_fit_into_every_width_and_into_json() -> None:
         assert max(map(len, text.splitlines())) <= width
         assert "bad   load: " in text
     assert "The smallest slowdown that can be seen here now is 2.2 %." in render(findings, trials, width=400)
+    good = next(line for line in render(findings, {}, width=4000).splitlines() if line.startswith("good: "))
+    assert all(f"{each.check}: {each.found}" in good for each in findings if each.grade == "good")
     document = as_document("a machine", findings, trials)
     assert document["findings"][0]["check"] == "load"
     assert document["trials"][1] == {"how": "bound", "starts": 3, "delta_pct": 1, "detectable_pct": None}

@@ -11,7 +11,11 @@ SHORTEST_NAME = 16
 
 
 def format_cooling(step: Cooling) -> str:
-    """Format the progress of a wait as one line."""
+    """Format the progress of a wait as one line.
+
+    >>> format_cooling(Cooling(temp_c=None, slope_c_per_min=None, waited_s=0.0, left_s=0.0, done=True))
+    'temperature unknown, waited 0 s, done'
+    """
     words = ["temperature unknown" if step.temp_c is None else f"{step.temp_c:.1f} °C"]
     if step.slope_c_per_min is not None:
         words.append(f"{step.slope_c_per_min:+.2f} °C/min")
