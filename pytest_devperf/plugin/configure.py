@@ -6,8 +6,8 @@ import inspect
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from pytest_devperf.plugin.make import OUTPUT, is_spread, make_session
 from pytest_devperf.plugin.options import read_settings
 from pytest_devperf.plugin.others.github import Annotations
 from pytest_devperf.plugin.others.pytest_html import PytestHtml
-from pytest_devperf.plugin.reports import Reports
+from pytest_devperf.plugin.reports import RanTest, Reports
 from pytest_devperf.plugin.session import Here, MeasuringHooks, Place, note_on_plugins, send_to_pytest
 from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.session.devices.our_targets import TargetOptions
@@ -41,6 +41,43 @@ def reserve_output(config: pytest.Config) -> None:
     config.add_cleanup(config.stash[OUTPUT].give_back)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Role:
+    """What this process is in a session: the only one, or the controller or a worker of pytest-xdist."""
+
+    settings: Settings
+    place: Place
+    send: Callable[[RanTest], None] = send_to_pytest
+    lenient: bool = False
+    """Whether a case without a baseline is new even if the session requires one."""
+    unit: int = 1
+    """Number of the simulated phone."""
+    controller: Controller | None = None
+
+
+def _role_of(config: pytest.Config, settings: Settings) -> _Role:
+    """Determine the role of this process.
+
+    Raises:
+        UsageError: The session is spread over workers and cannot be.
+    """
+    if not is_spread(config):
+        return _Role(settings=settings, place=Here())
+    from pytest_devperf.plugin.others import xdist
+
+    xdist.check(settings)
+    if not hasattr(config, "workerinput"):
+        controller = xdist.Controller(config, settings)
+        return _Role(settings=settings, place=controller, controller=controller)
+    return _Role(
+        settings=xdist.for_worker(settings, config.workerinput),
+        place=xdist.Worker(config),
+        send=xdist.send_to_controller,
+        lenient=True,  # the controller has checked that some phone has a baseline
+        unit=config.workerinput[xdist.UNIT],
+    )
+
+
 def configure(config: pytest.Config) -> None:
     """Read the options and register the hooks that measure.
 
@@ -48,35 +85,22 @@ def configure(config: pytest.Config) -> None:
         UsageError: An option is invalid, or the gate could not be met.
     """
     check_rootdir(config)
-    settings = read_settings(config)
-    controller: Controller | None = None
-    place: Place = Here()
-    send, lenient, unit = send_to_pytest, False, 1
-    if is_spread(config):
-        from pytest_devperf.plugin.others import xdist
-
-        xdist.check(settings)
-        if hasattr(config, "workerinput"):
-            settings = xdist.for_worker(settings, config.workerinput)
-            # The controller has checked that some phone has a baseline; cases on a phone without one are new.
-            place, send, lenient = xdist.Worker(config), xdist.send_to_controller, True
-            unit = config.workerinput[xdist.UNIT]
-        else:
-            place = controller = xdist.Controller(config, settings)
+    role = _role_of(config, read_settings(config))
+    settings, controller = role.settings, role.controller
     if config.option.usepdb or getattr(config.option, "trace", False) or _is_debugged():
         # A debugger is attached to this process: the others would run past it.
         settings = replace(settings, plan_cli={**settings.plan_cli, "processes": 1})
-    targets = open_targets(config, settings.target, _target_options(settings), unit=unit)
+    targets = open_targets(config, settings.target, _target_options(settings), unit=role.unit)
     annotates = is_github(os.environ) and not settings.no_github and not hasattr(config, "workerinput")
     screen, watch = Screen(config, for_github=annotates), CollectionWatch(config)
     hint = note_on_plugins(config)
-    reports = Reports(config, send, fail_on_incomparable=settings.fail_on_incomparable, hint=hint)
+    reports = Reports(config, role.send, fail_on_incomparable=settings.fail_on_incomparable, hint=hint)
     session = make_session(
         config, settings, targets, reports, screen, None if controller is None else controller.devices
     )
-    session.baselines.lenient = lenient
+    session.baselines.lenient = role.lenient
     session.hint = hint
-    hooks = MeasuringHooks(config, session, reports, screen, watch, place)
+    hooks = MeasuringHooks(config, session, reports, screen, watch, role.place)
     config.stash[METERS], config.stash[PROVIDERS] = hooks, settings.provider
     register = config.pluginmanager.register
     register(hooks, "devperf-session")

@@ -40,6 +40,7 @@ from pytest_devperf.session.session import Session
 from pytest_devperf.session.starts.prefixes import prefixes_of
 
 if TYPE_CHECKING:
+    from pytest_devperf.case.plan import Plan
     from pytest_devperf.session.modes.mode import Mode
     from pytest_devperf.targets.device import Device
 
@@ -88,14 +89,7 @@ def make_session(
         old=old,
         counting=counting,
     )
-    launchers = Launchers(
-        targets=targets,
-        interpreters=interpreters,
-        display=screen,
-        plan=plan,
-        prefixes=prefixes_of(config.rootpath, folder, getattr(config.option, "basetemp", None)),
-        use_anchor=not settings.no_anchor,
-    )
+    launchers = _launchers(config, settings, plan, interpreters, targets, screen)
     return Session(
         settings=settings,
         plan=plan,
@@ -155,6 +149,25 @@ def _surroundings(settings: Settings) -> Surroundings:
         identity=settings.identity,
         providers=settings.provider,
         affinity=settings.plan_named.get("affinity"),
+        use_anchor=not settings.no_anchor,
+    )
+
+
+def _launchers(
+    config: pytest.Config,
+    settings: Settings,
+    plan: Plan,
+    interpreters: Interpreters,
+    targets: SessionTargets,
+    screen: Screen,
+) -> Launchers:
+    folder = Path(config.invocation_params.dir)
+    return Launchers(
+        targets=targets,
+        interpreters=interpreters,
+        display=screen,
+        plan=plan,
+        prefixes=prefixes_of(config.rootpath, folder, getattr(config.option, "basetemp", None)),
         use_anchor=not settings.no_anchor,
     )
 

@@ -32,6 +32,7 @@ PURE = (
     "session/cases/assemble.py",
     "session/cases/case_state.py",
     "session/explaining/choice.py",
+    "session/cases/measurements.py",
     "session/cases/found.py",
     "session/judge.py",
     "session/keep.py",

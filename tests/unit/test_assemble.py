@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_devperf.metric import PEAK_MEMORY, memory_metric
-from pytest_devperf.session.cases.assemble import measurements_of
+from pytest_devperf.session.cases.measurements import measurements_of
 from pytest_devperf.session.starts.start import CaseStart, ScalarValues
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_samples import scalars, timed
 
-from pytest_devperf.compare.rule.estimate import estimate, history
+from pytest_devperf.compare.rule.baseline import combine
+from pytest_devperf.compare.rule.estimate import estimate
 from pytest_devperf.compare.rule.machine import Exponent
 from pytest_devperf.compare.rule.starts import (
     ALONE,
@@ -69,16 +70,16 @@ def test_more_starts_are_worth_taking_while_they_may_still_prove_it() -> None:
 def test_the_anchor_is_used_if_every_round_has_one() -> None:
     floors, anchors = [1e6, 1.05e6, 1.1e6], [5000, 5250, 5500]
     side = estimate(timed(floors, anchors_ns=anchors))
-    ways = ways_of(history([side]), side, anchored=True)
+    ways = ways_of(combine([side]), side, anchored=True)
     assert ways.calm is not None
     assert max(ways.calm.base) - min(ways.calm.base) == pytest.approx(0.0, abs=1e-9)
     assert max(ways.plain.base) - min(ways.plain.base) == pytest.approx(math.log(1.1))
-    assert ways_of(history([side]), side, anchored=False).calm is None
+    assert ways_of(combine([side]), side, anchored=False).calm is None
 
 
 def test_values_without_logarithms_are_taken_as_they_are() -> None:
     below = estimate(scalars([-1.0, -2.0, -3.0], kind="recorded"))
-    ways = ways_of(history([below]), below, anchored=False)
+    ways = ways_of(combine([below]), below, anchored=False)
     assert not ways.ratios
     assert list(ways.plain.now) == [-1.0, -2.0, -3.0]
 

@@ -1,15 +1,13 @@
-"""Estimate one side of a comparison: its centre, its spread, and the floors of its process starts."""
+"""Estimate one run: its centre, its spread, and the floors of its process starts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 
 from pytest_devperf import stats
 from pytest_devperf.compare.policy import Iqr
-from pytest_devperf.compare.rule import machine
 from pytest_devperf.measure.undisturbed import undisturbed
 from pytest_devperf.metric import LARGEST_VALUE, LONGEST_NS, SHORTEST_NS
 from pytest_devperf.record.measurement import centre_of_few
@@ -25,24 +23,14 @@ FEWEST_RECORDED = 1
 """Fewest values that a test recorded itself: they are compared exactly, or with the tolerance given, so even one is
 enough. On a phone a test runs only once."""
 
-ENOUGH_FOR_IQR = 5
-"""Fewest saved runs for which the IQR of their centres is used instead of their range."""
-
-IQR_TO_SPREAD = 1.5
-"""Factor of that IQR, which makes it comparable to the range of three or four runs."""
-
-MOST_LIFT = 0.015
-"""Largest correction for a baseline whose best start was lucky, as a fraction. Larger differences are common to several
-starts, usually because the machine changed during the run."""
-
 
 class NotSamples(ValueError):
     """Raw samples that are not a measurement: NaN, infinite, zero, negative or implausible."""
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One run; values in ns for times, otherwise in the metric's unit."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """The values of one side; in ns for times, otherwise in the metric's unit."""
 
     robust: float
     """Lowest centre of a round, or the median of a few values."""
@@ -53,9 +41,15 @@ class Estimate:
     """Anchor of the round of each floor; empty without an anchor."""
     levels: tuple[float, ...]
     """Lowest anchor of each process start: the highest speed of the machine; empty without an anchor."""
+    tick: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate(Values):
+    """One run."""
+
     interrupted: int
     """Rounds in which every iteration waited for a CPU."""
-    tick: float
     rounds: int
     iterations: int
     """Number of values in the shortest round; 0 for a metric with few values."""
@@ -86,26 +80,6 @@ class Estimate:
             iterations=min(self.iterations, other.iterations),
             fewest=max(self.fewest, other.fewest),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """All runs of one side together."""
-
-    robust: float
-    iqr: float
-    floors: tuple[float, ...]
-    anchors: tuple[float, ...]
-    levels: tuple[float, ...]
-    level: float | None
-    """Median of its runs' lowest anchors."""
-    disturbed: bool
-    """Whether most rounds were interrupted in most of its runs."""
-    tick: float
-    starts: int
-    """Largest number of process starts of a run."""
-    judgeable: bool
-    """Whether there are enough values for a verdict."""
 
 
 def estimate(
@@ -206,88 +180,6 @@ def _of_few(source: Measurement | Confirmation, fewest: int) -> Estimate:
         iterations=0,
         fewest=fewest,
     )
-
-
-def history(estimates: Sequence[Estimate], *, higher: bool = False, starts: int | None = None) -> Side:
-    """Combine the runs of a baseline.
-
-    A single run is used as it is. With two runs, the better centre counts and their difference is the spread. With
-    three or more, the median counts; the spread is their range, or from five on 1.5 times their IQR. The part of the
-    spread that the anchor explains (slow days of the machine) is excluded. The spread widens the IQR. The floors of all
-    runs are kept.
-
-    Args:
-        estimates: One per run, not empty.
-        higher: Whether higher is better.
-        starts: Process starts of the compared run: the best of a baseline's starts is corrected to this number of
-            starts; None: not corrected.
-    """
-    count = len(estimates)
-    anchored = all(one.anchors for one in estimates)
-    floors = tuple(floor for one in estimates for floor in one.floors)
-    anchors = tuple(anchor for one in estimates for anchor in one.anchors) if anchored else ()
-    calm = machine.without(floors, anchors, machine.exponent((floors, anchors)).value) if anchored else ()
-    places = accumulate((len(one.floors) for one in estimates), initial=0)
-    own = [calm[start:end] for start, end in pairwise(places)] if anchored else [()] * count
-    centres = [_as_of(one, calm_floors, starts) for one, calm_floors in zip(estimates, own, strict=True)]
-    best = max(centres) if higher else min(centres)
-    centre = stats.median(centres) if count >= FEWEST_VALUES else best
-    spread = _spread(centres)
-    if anchored and count > 1:
-        lowest = [math.exp(min(each)) for each in own]
-        spread = min(spread, _spread(lowest) * stats.median(centres) / stats.median(lowest))
-    return Side(
-        robust=centre,
-        iqr=max(stats.median([one.iqr for one in estimates]), spread),
-        floors=floors,
-        anchors=anchors,
-        levels=tuple(level for one in estimates for level in one.levels) if anchored else (),
-        level=stats.median([min(one.levels) for one in estimates]) if anchored else None,
-        disturbed=2 * sum(one.disturbed for one in estimates) > count,
-        tick=max(one.tick for one in estimates),
-        starts=max(len(one.floors) for one in estimates),
-        judgeable=_judgeable(estimates),
-    )
-
-
-def _as_of(one: Estimate, calm: Sequence[float], starts: int | None) -> float:
-    """Return the centre that a run would have with fewer process starts: the expected best of that many of its own.
-
-    The best of twelve starts is lower than the best of six even if nothing changed. Only the part not explained by the
-    anchor counts, and at most `MOST_LIFT`.
-
-    Args:
-        one: The run.
-        calm: Logarithms of its floors without the part explained by the anchor; empty without an anchor.
-        starts: The number of starts; None: all of its own.
-    """
-    if not one.iterations or starts is None or starts >= len(one.floors):
-        return one.robust
-    lift = _expected_least(one.floors, starts) / one.robust
-    if calm:
-        lift = min(lift, math.exp(_expected_least(calm, starts) - min(calm)))
-    return one.robust * min(max(lift, 1.0), 1 + MOST_LIFT)
-
-
-def _expected_least(values: Sequence[float], count: int) -> float:
-    """Return the mean, over all choices of `count` values, of their minimum."""
-    ranked = sorted(values)
-    ways = math.comb(len(ranked), count)
-    return math.fsum(value * math.comb(len(ranked) - 1 - place, count - 1) / ways for place, value in enumerate(ranked))
-
-
-def _spread(centres: Sequence[float]) -> float:
-    """Return the spread of the centres of saved runs: 1.5 times their IQR from five on, else their range."""
-    if len(centres) >= ENOUGH_FOR_IQR:
-        return IQR_TO_SPREAD * stats.iqr(centres)
-    return max(centres) - min(centres)
-
-
-def _judgeable(estimates: Sequence[Estimate]) -> bool:
-    """Return whether this side has enough rounds or values for a verdict."""
-    if not estimates[0].iterations:
-        return sum(one.rounds for one in estimates) >= estimates[0].fewest
-    return all(one.judgeable for one in estimates)
 
 
 def _lowest(values: Sequence[float], process: Sequence[int]) -> tuple[int, ...]:

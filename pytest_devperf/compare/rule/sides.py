@@ -7,15 +7,9 @@ from dataclasses import dataclass
 
 from pytest_devperf import stats
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.compare.rule.estimate import (
-    Estimate,
-    NotSamples,
-    Side,
-    anchored_throughout,
-    estimate,
-    estimate_confirmation,
-)
-from pytest_devperf.compare.rule.threshold import Bound, baseline_side, beyond, floor_of, threshold, tolerance_of
+from pytest_devperf.compare.rule.baseline import BaselineEstimate, estimate_baseline
+from pytest_devperf.compare.rule.estimate import Estimate, NotSamples, anchored_throughout, estimate, estimate_confirmation
+from pytest_devperf.compare.rule.threshold import Bound, beyond, floor_of, threshold, tolerance_of
 from pytest_devperf.record.record import Measurement
 
 
@@ -23,7 +17,7 @@ from pytest_devperf.record.record import Measurement
 class Sides:
     """A baseline and the run compared with it, in raw units."""
 
-    base: Side
+    base: BaselineEstimate
     first: Estimate
     second: Estimate | None
     """The confirmation, including all later measurements of a suspect."""
@@ -109,7 +103,7 @@ def lay_out(
     first = estimate(candidate, iqr=policy.iqr, anchor=anchored)
     second = estimate_confirmation(candidate, iqr=policy.iqr, anchor=anchored) if policy.confirm else None
     looks = max(starts or 0, len(first.floors))
-    base = baseline_side(befores, planned, policy, starts=looks, anchor=anchored)
+    base = estimate_baseline(befores, planned, policy, starts=looks, anchor=anchored)
     return Sides(
         base=base,
         first=first,

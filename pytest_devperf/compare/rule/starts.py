@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pytest_devperf import stats
 from pytest_devperf.compare.rule import machine
-from pytest_devperf.compare.rule.estimate import Estimate, Side
+from pytest_devperf.compare.rule.estimate import Values
 
 ALONE = 0.01
 """Chance of a false alarm of a single metric by these tests, if it is judged alone."""
@@ -79,7 +79,7 @@ def level_of(metrics: int) -> float:
     return min(ALONE, TOGETHER / max(metrics, 1))
 
 
-def ways_of(base: Side, now: Estimate, *, anchored: bool) -> Ways:
+def ways_of(base: Values, now: Values, *, anchored: bool) -> Ways:
     """Prepare the floors of both sides for the tests.
 
     Args:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pytest_devperf.compare.policy import DEFAULT_TOLERANCE, MEMORY_FLOOR_MIB, Policy
-from pytest_devperf.compare.rule.estimate import Estimate, Side, estimate, history
+from pytest_devperf.compare.rule.estimate import Values
 from pytest_devperf.record.record import Measurement
 
 TICKS = 2.0
@@ -56,7 +55,7 @@ def widest(iqr: float, tolerated: float, tick: float) -> Bound:
     return Bound(value, "tolerance" if value == tolerated else "tick")
 
 
-def threshold(base: Side, other: Estimate | None, *, tolerance: float, floor: float, policy: Policy) -> Bound:
+def threshold(base: Values, other: Values | None, *, tolerance: float, floor: float, policy: Policy) -> Bound:
     """Compute the threshold between a baseline and one run.
 
     Args:
@@ -73,33 +72,6 @@ def threshold(base: Side, other: Estimate | None, *, tolerance: float, floor: fl
     return widest(iqr, max(tolerance * abs(base.robust), floor), tick)
 
 
-def baseline_side(
-    befores: Sequence[Measurement],
-    planned: int | None,
-    policy: Policy,
-    *,
-    starts: int | None = None,
-    anchor: bool = True,
-) -> Side:
-    """Combine a metric's saved runs, each cut to its first rounds if fewer are planned now.
-
-    Args:
-        befores: The metric in every usable run, not empty.
-        planned: Rounds planned for the candidate; None: no cut.
-        policy: Determines which IQR is the run's own; with the literal rule, a run is used as it is.
-        starts: Process starts planned for the candidate; None: at least as many as the baseline has.
-        anchor: Whether to use the anchor.
-
-    Raises:
-        NotSamples: A run contains invalid samples.
-    """
-    return history(
-        [estimate(before, rounds=_cut(before, planned), iqr=policy.iqr, anchor=anchor) for before in befores],
-        higher=befores[0].better == "higher",
-        starts=starts if policy.rule == "proven" else None,
-    )
-
-
 def beyond(value: float, base: float, bound: float, sign: int) -> bool:
     """Return whether a value is beyond a bound, upwards for sign 1, downwards for -1.
 
@@ -107,9 +79,3 @@ def beyond(value: float, base: float, bound: float, sign: int) -> bool:
     them.
     """
     return value > base + bound if sign > 0 else value < base - bound
-
-
-def _cut(before: Measurement, planned: int | None) -> int | None:
-    """Return the number of rounds of a baseline that count: its first ones, if fewer are planned now."""
-    own = before.planned_rounds or len(before.process)
-    return planned if before.kind == "rounds" and planned and planned < own else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pytest_devperf.compare.gate import serving, unlike_metric
 from pytest_devperf.compare.history import Baseline
 from pytest_devperf.compare.policy import Policy
+from pytest_devperf.compare.rule.baseline import estimate_baseline
 from pytest_devperf.compare.rule.estimate import NotSamples
-from pytest_devperf.compare.rule.threshold import CONFIRM_SHARE, baseline_side, floor_of, threshold, tolerance_of
+from pytest_devperf.compare.rule.threshold import CONFIRM_SHARE, floor_of, threshold, tolerance_of
 from pytest_devperf.record.record import Measurement
 
 
@@ -44,7 +45,7 @@ def early_bound_ns(
     try:
         # The anchor can only reduce the spread of saved runs, so the bound is never too high.
         anchor = policy.anchor and policy.rule == "proven"
-        side = baseline_side(befores, planned_rounds, policy, starts=starts, anchor=anchor)
+        side = estimate_baseline(befores, planned_rounds, policy, starts=starts, anchor=anchor)
     except NotSamples:
         return None
     if not side.judgeable:

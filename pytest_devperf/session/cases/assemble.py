@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import msgspec
 
-from pytest_devperf import stats
 from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
-from pytest_devperf.measure.round import Round, StartResult
-from pytest_devperf.metric import LATENCY, Metric, time_metric
+from pytest_devperf.measure.round import Round
 from pytest_devperf.record.caution import RunFacts, own_cautions
-from pytest_devperf.record.measurement import (
-    count_measurement,
-    scalar_measurement,
-    series,
-    stable_of,
-    time_measurement,
-    with_confirmation,
-)
-from pytest_devperf.record.record import Measurement, Record, SkippedMethod, WorkloadRecord
+from pytest_devperf.record.measurement import stable_of
+from pytest_devperf.record.record import Record, SkippedMethod, WorkloadRecord
+from pytest_devperf.sensor.context import RunContext
 from pytest_devperf.sensor.summary import chain_looks, summarise
 from pytest_devperf.session.cases.case_state import CaseState, TestOutcome
+from pytest_devperf.session.cases.measurements import count_measurements, measurements_of
 from pytest_devperf.session.starts.device import is_this_machine, rest_s
-from pytest_devperf.session.starts.start import CaseStart, ScalarValues
+from pytest_devperf.session.starts.start import CaseStart
 
 NOT_COUNTABLE = (
     "what runs on another device, measures itself or is measured in turns has no fixed number of instructions"
 )
 """Why a workload cannot be counted."""
-
-STREAM_SERIES = frozenset({"first_item", "per_item"})
-"""Series of `devperf.stream` that are metrics under their own names."""
 
 
 def record_of(
@@ -72,17 +62,12 @@ def record_of(
         return record
     metrics = (*measurements_of(starts, again), *count_measurements(state.counts))
     main = next((metric for metric in metrics if metric.main), None)
-    context = summarise(
-        chain_looks(start.looks for start in starts),
-        _rounds(starts),
-        prerun=next((start.prerun for start in starts if start.prerun is not None), None),
-    )
     plan = state.case.plan
     record = msgspec.structs.replace(
         record,
         group=first.group,
         extra_info=first.extra_info,
-        run_context=replace(context, env={**context.env, **first.env}),
+        run_context=_run_context(starts),
         metrics=metrics,
         skipped_methods=tuple(
             SkippedMethod(method=method, reason=why) for method, why in first.skipped_methods.items()
@@ -93,6 +78,16 @@ def record_of(
         stable=stable_of(main, plan, rest_s=rest_s(plan, state.target)) if main else None,
     )
     return _with_cautions(state, starts, record, busy_cpu_percent)
+
+
+def _run_context(starts: Sequence[CaseStart]) -> RunContext:
+    """Summarise the context of all starts; the first one also reports facts of its software."""
+    context = summarise(
+        chain_looks(start.looks for start in starts),
+        _rounds(starts),
+        prerun=next((start.prerun for start in starts if start.prerun is not None), None),
+    )
+    return replace(context, env={**context.env, **starts[0].env})
 
 
 def _outcome(state: CaseState) -> TestOutcome:
@@ -129,72 +124,6 @@ def _workload(first: CaseStart | None, unseeded: Collection[str] = ()) -> Worklo
         facts=first.facts,
         model_sha256=first.model_sha256,
     )
-
-
-def measurements_of(starts: Sequence[CaseStart], confirming: Sequence[CaseStart] = ()) -> tuple[Measurement, ...]:
-    """List every metric in the order in which the test measured it; the first time is the main one."""
-    timed = _by_metric(starts)
-    confirmed = _by_metric(confirming)
-    measurements = []
-    for place, (name, (metric, start_results)) in enumerate(timed.items()):
-        measurement = time_measurement(metric, start_results, main=place == 0)
-        if confirming:
-            measurement = with_confirmation(measurement, confirmed.get(name, (metric, []))[1])
-        measurements.append(measurement)
-    return (*measurements, *_scalar_measurements(starts, confirming))
-
-
-def _by_metric(starts: Sequence[CaseStart]) -> dict[str, tuple[Metric, list[StartResult]]]:
-    """Group results by metric; further series of the same rounds become separate metrics."""
-    found: dict[str, tuple[Metric, list[StartResult]]] = {}
-    for start in starts:
-        for timed in start.timed:
-            found.setdefault(timed.metric.name, (timed.metric, []))[1].append(timed.start_result)
-    for name, (_, start_results) in list(found.items()):
-        also = dict.fromkeys(
-            key for start_result in start_results for taken in start_result.rounds for key in taken.also
-        )
-        for key in also:
-            own = key if key in STREAM_SERIES and name == LATENCY else f"{name}.{key}"
-            found[own] = (time_metric(own), list(series(start_results, key)))
-    return found
-
-
-def _scalar_measurements(starts: Sequence[CaseStart], confirming: Sequence[CaseStart]) -> list[Measurement]:
-    found: dict[str, list[tuple[int, ScalarValues]]] = {}
-    for start in starts:
-        for each in start.scalars:
-            found.setdefault(each.metric.name, []).append((start.process, each))
-    measurements = []
-    for name, rows in found.items():
-        baselines = [each.baseline for _, each in rows if each.baseline is not None]
-        measurement = scalar_measurement(
-            rows[0][1].metric,
-            [each.values for _, each in rows],
-            [process for process, _ in rows],
-            baseline=stats.median(baselines) if baselines else None,
-        )
-        again = [
-            (start.process, each.values) for start in confirming for each in start.scalars if each.metric.name == name
-        ]
-        if again:
-            measurement = with_confirmation(
-                measurement, [values for _, values in again], [process for process, _ in again]
-            )
-        measurements.append(measurement)
-    return measurements
-
-
-def count_measurements(starts: Sequence[CaseStart]) -> Iterator[Measurement]:
-    """Give the instructions of every metric; those of a second start confirm the first."""
-    measured = [{each.metric.name: (start.process, each) for each in start.counts} for start in starts]
-    for name, (process, counts) in (measured[0] if measured else {}).items():
-        measurement = count_measurement(
-            counts.metric, counts.layouts, [process] * len(counts.layouts), loops=counts.loops
-        )
-        for again, confirming in (each[name] for each in measured[1:] if name in each):
-            measurement = with_confirmation(measurement, confirming.layouts, [again] * len(confirming.layouts))
-        yield measurement
 
 
 def _rounds(starts: Sequence[CaseStart]) -> list[Round]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace as with_fields
 
 from pytest_devperf.compare.in_turns.case import judge_in_turns
 from pytest_devperf.record.record import Comparison, Confirmation, Measurement, Record
-from pytest_devperf.session.cases.assemble import measurements_of
+from pytest_devperf.session.cases.measurements import measurements_of
 from pytest_devperf.session.starts.start import CaseStart
 
 if TYPE_CHECKING:

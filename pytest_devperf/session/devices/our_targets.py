@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_devperf.session.devices.targets import AUTO, SIM, SessionTargets
 from pytest_devperf.targets.device import HOST
@@ -13,6 +12,7 @@ from pytest_devperf.targets.device import HOST
 if TYPE_CHECKING:
     from pytest_devperf.sensor.context import Context
     from pytest_devperf.session.launch.relocation import Relocation
+    from pytest_devperf.targets.android.options import PhoneOptions
     from pytest_devperf.targets.android.target import AndroidTarget
     from pytest_devperf.targets.protocol import Target
 
@@ -73,15 +73,16 @@ def _open_host(targets: SessionTargets, options: TargetOptions) -> Target:
     return HostTarget(device=device, clock=targets.clock, look=look, relocate=relocate)
 
 
-def _of_phone(targets: SessionTargets, options: TargetOptions) -> Mapping[str, Any]:
-    return {
-        "clock": targets.clock,
-        "identity": options.identity or "unit",
-        "pin_clocks": options.pin_clocks,
-        "affinity": options.affinity,
-        "runner": Path(options.runner) if options.runner else None,
-        "library": Path(options.runtime_library) if options.runtime_library else None,
-    }
+def _of_phone(options: TargetOptions) -> PhoneOptions:
+    from pytest_devperf.targets.android.options import PhoneOptions
+
+    return PhoneOptions(
+        identity=options.identity or "unit",
+        pin_clocks=options.pin_clocks,
+        affinity=options.affinity,
+        runner=Path(options.runner) if options.runner else None,
+        library=Path(options.runtime_library) if options.runtime_library else None,
+    )
 
 
 def _simulated(targets: SessionTargets, options: TargetOptions) -> AndroidTarget | None:
@@ -92,13 +93,15 @@ def _simulated(targets: SessionTargets, options: TargetOptions) -> AndroidTarget
     if phone is None:
         return None
     choose(list_attached(make_client(phone.server_port)), phone.serial)  # refuses a phone that cannot be used
-    return AndroidTarget(serial=phone.serial, server_port=phone.server_port, **_of_phone(targets, options))
+    return AndroidTarget(
+        serial=phone.serial, server_port=phone.server_port, clock=targets.clock, options=_of_phone(options)
+    )
 
 
 def _android(spec: str, targets: SessionTargets, options: TargetOptions) -> AndroidTarget | None:
     from pytest_devperf.targets.android.open import open_target as open_android
 
-    target = _shared(targets, open_android(spec, **_of_phone(targets, options)))
+    target = _shared(targets, open_android(spec, clock=targets.clock, options=_of_phone(options)))
     if target is not None and not target.toolchain.runs_models():
         targets.note(_not_set_up(target, "model cases are skipped"))
     return target
@@ -110,7 +113,7 @@ def _attached(targets: SessionTargets, options: TargetOptions) -> AndroidTarget 
     from pytest_devperf.targets.android.open import open_target as open_android
 
     try:
-        target = _shared(targets, open_android(AUTO, **_of_phone(targets, options)))
+        target = _shared(targets, open_android(AUTO, clock=targets.clock, options=_of_phone(options)))
     except NoUsablePhone as obstacle:
         targets.note(f"model and command cases run on this machine: {obstacle}")
         return None

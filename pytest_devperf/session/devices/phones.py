@@ -38,6 +38,7 @@ def find_phones(settings: Settings, workers: int) -> Sequence[Phone]:
 def _attached(settings: Settings, workers: int) -> list[Phone]:
     """Choose real phones: those that adb lists and that can be used."""
     from pytest_devperf.targets.android.adb.attached import list_attached, make_client, serial_of_environment
+    from pytest_devperf.targets.android.options import PhoneOptions
     from pytest_devperf.targets.android.target import AndroidTarget
 
     serial = settings.target.partition(":")[2] or serial_of_environment()
@@ -50,9 +51,9 @@ def _attached(settings: Settings, workers: int) -> list[Phone]:
             f"-n{workers} needs one phone per worker, and {len(ready)} can be used (attached: {there})",
             f"measure with -n{len(ready)}" if ready else "attach phones, and check that `adb devices` lists them",
         )
-    identity = settings.identity or "unit"
+    options = PhoneOptions(identity=settings.identity or "unit")
     return [
-        Phone(spec=f"android:{each.serial}", unit=1, device=AndroidTarget(serial=each.serial, identity=identity).device)
+        Phone(spec=f"android:{each.serial}", unit=1, device=AndroidTarget(serial=each.serial, options=options).device)
         for each in ready[:workers]
     ]
 
@@ -60,13 +61,13 @@ def _attached(settings: Settings, workers: int) -> list[Phone]:
 def _simulated(settings: Settings, workers: int) -> Iterator[Phone]:
     """Describe the simulated phones: each worker switches on its own unit of the family."""
     from pytest_devperf.simphone import AdbServer, parse_spec, simulated_phone
+    from pytest_devperf.targets.android.options import PhoneOptions
     from pytest_devperf.targets.android.target import AndroidTarget
 
     personality, _ = parse_spec(settings.target)
+    options = PhoneOptions(identity=settings.identity or "unit")
     with AdbServer() as server:
         for unit in range(1, workers + 1):
             with simulated_phone(personality, unit=unit, server=server) as phone:
-                target = AndroidTarget(
-                    serial=phone.serial, server_port=phone.server_port, identity=settings.identity or "unit"
-                )
+                target = AndroidTarget(serial=phone.serial, server_port=phone.server_port, options=options)
                 yield Phone(spec=settings.target, unit=unit, device=target.device, warning=phone.warning)

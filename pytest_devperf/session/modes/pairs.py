@@ -11,8 +11,8 @@ from pytest_devperf.compare.in_turns.case import InTurnsSoFar, judge_in_turns
 from pytest_devperf.compare.in_turns.metric import looks_of
 from pytest_devperf.compare.in_turns.pairs import READY, ready_iterations
 from pytest_devperf.measure.round import StartPlan
-from pytest_devperf.session.cases.assemble import measurements_of
 from pytest_devperf.session.cases.case_state import CaseState
+from pytest_devperf.session.cases.measurements import measurements_of
 
 if TYPE_CHECKING:
     from pytest_devperf.measure.round import StartResult

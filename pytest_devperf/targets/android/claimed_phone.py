@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from pytest_devperf.errors import TargetError, UsageError
 from pytest_devperf.sensor.added import output_of
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.android.adb.link import Link
 from pytest_devperf.targets.android.adb.loss import best_effort
+from pytest_devperf.targets.android.options import PhoneOptions
 from pytest_devperf.targets.android.phone.file_store import ROOT, STORE_DAYS, Kept, prune
 from pytest_devperf.targets.android.phone.hold import Hold
 from pytest_devperf.targets.android.phone.identity import Identity, clusters, read_identity
@@ -31,17 +31,13 @@ class ClaimedPhone:
     and SIGHUP.
     """
 
-    def __init__(  # noqa: PLR0913 - a phone, and the session's options for it
+    def __init__(
         self,
         *,
         serial: str,
         server_port: int | None = None,
         clock: Clock | None = None,
-        identity: str = "unit",
-        pin_clocks: str = "off",
-        affinity: str | None = None,
-        runner: Path | None = None,
-        library: Path | None = None,
+        options: PhoneOptions | None = None,
     ) -> None:
         """Connect to the phone and read its identity.
 
@@ -49,33 +45,30 @@ class ClaimedPhone:
             serial: Serial number.
             server_port: Port of the adb server; None: the default.
             clock: The session's clock; None: this machine's.
-            identity: `unit` or `model`: whether another unit of the same model is another device.
-            pin_clocks: `off`, `auto` (pin the clocks if the phone can) or `on` (refuse to measure unless it can).
-            affinity: CPUs that workloads run on: `big`, `little`, `4-7`; None: the phone chooses.
-            runner: ONNX runner to use instead of the one that was set up.
-            library: Runtime library to use instead of the one that was set up.
+            options: The session's options; None: the defaults.
 
         Raises:
             TargetError: The phone is gone.
             UsageError: It lacks the CPUs of `affinity`.
         """
+        options = options or PhoneOptions()
         self._clock: Clock = clock or SystemClock()
         self._link = Link(serial=serial, server_port=server_port)
-        self._identity: Identity = read_identity(self._link, unit=identity == "unit")
+        self._identity: Identity = read_identity(self._link, unit=options.identity == "unit")
         self.device: Device = self._identity.device
         self._link.name = self.device.name
-        self._pin_clocks = pin_clocks
-        self._cpus = self._bound(affinity)
+        self._pin_clocks = options.pin_clocks
+        self._cpus = self._bound(options.affinity)
         self._prefix = "" if self._cpus is None else f"taskset {format_mask(self._cpus)}"
-        self.toolchain = Toolchain(self._link, self.device, runner=runner, library=library)
+        self.toolchain = Toolchain(self._link, self.device, runner=options.runner, library=options.library)
         """The programs that are set up to run models on it."""
         self._sensors = PhoneSensors(self._link, self._cpus)
         journal = UndoJournal(self._link, self._journal_name())
         self._hold = Hold(self._link, self._clock, journal, self._sensors.read_sensors)
         self._open = False
         self._env: dict[str, str | None] = {"os": self._identity.os, "driver": None, "ep": None, "sdk": None}
-        if affinity is not None:
-            self._env["affinity"] = affinity
+        if options.affinity is not None:
+            self._env["affinity"] = options.affinity
         self.kept: Kept | None = None
         """The pushed files that stay on it; known once it is closed."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pytest_devperf.errors import UsageError
 from pytest_devperf.targets.android.adb.attached import (
     Attached,
@@ -16,6 +14,7 @@ from pytest_devperf.targets.android.adb.attached import (
     serial_of_environment,
     troubles,
 )
+from pytest_devperf.targets.android.options import PhoneOptions
 from pytest_devperf.targets.android.target import AndroidTarget
 from pytest_devperf.targets.protocol import Clock
 
@@ -24,28 +23,16 @@ class NoUsablePhone(UsageError):
     """The reason why `auto` can use no phone: not an error, as it has another device to use."""
 
 
-def open_target(  # noqa: PLR0913 - as AndroidTarget
-    spec: str,
-    *,
-    server_port: int | None = None,
-    clock: Clock | None = None,
-    identity: str = "unit",
-    pin_clocks: str = "off",
-    affinity: str | None = None,
-    runner: Path | None = None,
-    library: Path | None = None,
+def open_target(
+    spec: str, *, server_port: int | None = None, clock: Clock | None = None, options: PhoneOptions | None = None
 ) -> AndroidTarget | None:
     """Open the phone of a spec.
 
     Args:
         spec: `auto` (any real phone that is attached), `android` (the attached phone), `android:SERIAL`.
         server_port: Port of the adb server; None: the default.
-        clock: As for `AndroidTarget`, like all that follow.
-        identity: As for `AndroidTarget`.
-        pin_clocks: As for `AndroidTarget`.
-        affinity: As for `AndroidTarget`.
-        runner: As for `AndroidTarget`.
-        library: As for `AndroidTarget`.
+        clock: The session's clock; None: this machine's.
+        options: The session's options; None: the defaults.
 
     Returns:
         None if the spec is for another kind of device, and for `auto` if no phone is attached.
@@ -65,16 +52,7 @@ def open_target(  # noqa: PLR0913 - as AndroidTarget
     else:
         attached = list_attached(make_client(server_port))
         phone = find_named(attached, serial) if serial else demand(attached)
-    target = AndroidTarget(
-        serial=phone.serial,
-        server_port=server_port,
-        clock=clock,
-        identity=identity,
-        pin_clocks=pin_clocks,
-        affinity=affinity,
-        runner=runner,
-        library=library,
-    )
+    target = AndroidTarget(serial=phone.serial, server_port=server_port, clock=clock, options=options)
     return None if kind == "auto" and target.emulator else target
 
 

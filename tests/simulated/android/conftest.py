@@ -11,6 +11,7 @@ import pytest
 
 from pytest_devperf.errors import TargetError
 from pytest_devperf.simphone import SimPhone
+from pytest_devperf.targets.android.options import PhoneOptions
 from pytest_devperf.targets.android.runner.setup import Setup, set_up_simulated
 from pytest_devperf.targets.android.setup_folder import FOLDER_VARIABLE
 from pytest_devperf.targets.android.target import AndroidTarget
@@ -77,7 +78,8 @@ def reach() -> Iterator[Callable[..., AndroidTarget]]:
     targets: list[AndroidTarget] = []
 
     def reach(phone: SimPhone, **how: object) -> AndroidTarget:
-        target = AndroidTarget(serial=phone.serial, server_port=phone.server_port, clock=phone.clock, **how)
+        options = PhoneOptions(**how)
+        target = AndroidTarget(serial=phone.serial, server_port=phone.server_port, clock=phone.clock, options=options)
         targets.append(target)
         return target
 

@@ -117,13 +117,15 @@ def real(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PROGRAM = """
 import sys, time
+from pytest_devperf.targets.android.options import PhoneOptions
 from pytest_devperf.targets.android.target import AndroidTarget
 
 class Clock:
     now_ns = staticmethod(time.perf_counter_ns)
     sleep = staticmethod(lambda seconds: time.sleep(min(seconds, 0.3)))
 
-target = AndroidTarget(serial=sys.argv[1], server_port=int(sys.argv[2]), clock=Clock(), pin_clocks="on")
+serial, port, options = sys.argv[1], int(sys.argv[2]), PhoneOptions(pin_clocks="on")
+target = AndroidTarget(serial=serial, server_port=port, clock=Clock(), options=options)
 target.open()
 print("pinned", flush=True)
 if sys.argv[3] == "end":

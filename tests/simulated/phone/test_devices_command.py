@@ -16,6 +16,7 @@ from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.simphone import AdbServer, SimPhone
 from pytest_devperf.store.folder import FolderStore
 from pytest_devperf.targets.android.adb.attached import make_client
+from pytest_devperf.targets.android.options import PhoneOptions
 from pytest_devperf.targets.android.target import AndroidTarget
 
 
@@ -59,7 +60,7 @@ def test_what_a_session_left_on_a_phone_is_reported_and_stays(
     switch_on: Callable[..., SimPhone], capsys: pytest.CaptureFixture[str]
 ) -> None:
     phone = switch_on()
-    session = AndroidTarget(serial=phone.serial, pin_clocks="auto")
+    session = AndroidTarget(serial=phone.serial, options=PhoneOptions(pin_clocks="auto"))
     session.open()
 
     found = listed(capsys)[f"android:{phone.serial}"]

@@ -44,6 +44,9 @@ PROCESSORS = re.compile(r"cpu|gpu|npu|tpu|cluster|\b(big|mid|little)\b|isolate",
 """Names of cooling devices that act on processors (kernel drivers/thermal: cpufreq_cooling, devfreq_cooling; Qualcomm's
 cpu-isolate)."""
 
+POWER_PLANS: Mapping[bool | None, str | None] = {None: None, True: "battery saver", False: "normal"}
+"""Whether the battery saver is on -> name of the power plan."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhoneReading:
@@ -200,26 +203,18 @@ def make_context(
         anchor: Identity of the anchor kernel.
         env: Facts of software.
     """
-    faked = "faked" in (seen.thermal.state, seen.battery.state)
-    temps = {**seen.zones_c, **(seen.thermal.temps_c if seen.thermal.state == "value" else {})}
-    if seen.battery.temp_c is not None and seen.battery.state == "value":
-        temps.setdefault("battery", seen.battery.temp_c)
     return Context(
         at_ns=at_ns,
         cpu_set=CpuSet(cpus=format_cpu_list(seen.cpus), usable=float(len(seen.cpus))) if seen.cpus else None,
         temp_c=deciding_c(seen),
-        temps_c=temps,
+        temps_c=_temps_c(seen),
         throttled=throttles(seen, start),
         cur_khz=seen.clocks.cur_khz,
         max_khz=seen.clocks.max_khz,
         governor=seen.clocks.governor,
         pinned=pinned,
         power_state=seen.battery.power_state,
-        power_plan=None
-        if seen.power.battery_saver is None
-        else "battery saver"
-        if seen.power.battery_saver
-        else "normal",
+        power_plan=POWER_PLANS[seen.power.battery_saver],
         charging=seen.battery.charging,
         battery_pct=seen.battery.level_pct,
         charge_uah=seen.battery.charge_counter_uah,
@@ -227,12 +222,20 @@ def make_context(
         cpu_pct=cpu_percent(seen, before),
         free_ram_mb=seen.free_ram_mb,
         used_ram_mb=seen.used_ram_mb,
-        faked=faked,
+        faked="faked" in (seen.thermal.state, seen.battery.state),
         settled=None if before is None else seen.battery.temp_c != before.battery.temp_c,
         anchor=anchor,
         env=env,
         notes=_notes(seen),
     )
+
+
+def _temps_c(seen: PhoneReading) -> dict[str, float]:
+    """Collect all temperatures by sensor; those of the thermal service precede those of the zones."""
+    temps_c = {**seen.zones_c, **(seen.thermal.temps_c if seen.thermal.state == "value" else {})}
+    if seen.battery.temp_c is not None and seen.battery.state == "value":
+        temps_c.setdefault("battery", seen.battery.temp_c)
+    return temps_c
 
 
 def _notes(seen: PhoneReading) -> tuple[str, ...]:
