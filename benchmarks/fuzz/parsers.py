@@ -59,7 +59,7 @@ from pytest_devperf.store import commit, naming
 from pytest_devperf.store.file import read_file
 from pytest_devperf.store.open import open_store
 from pytest_devperf.store.remote.index import decode_entry as decode_index_entry
-from pytest_devperf.store.remote.store import without_secrets
+from pytest_devperf.store.remote.requests import without_secrets
 from pytest_devperf.targets.android.adb import attached, stream, sync
 from pytest_devperf.targets.android.phone import file_store, identity, lease, reading, undo_journal, work_folder
 from pytest_devperf.targets.android.runner import setup
@@ -72,7 +72,7 @@ from pytest_devperf.targets.app.wire import Begun, CaseReport, FinalReport, Task
 from pytest_devperf.targets.cpus import parse_cpus
 from pytest_devperf.targets.host import identity as host_identity
 from pytest_devperf.targets.host.meter import parse_waited_ns
-from pytest_devperf.targets.ios.phone import parse_devices
+from pytest_devperf.targets.ios.devicectl import parse_devices
 from pytest_devperf.tool.flags import parse_flags
 from pytest_devperf.tool.readers import READERS
 from pytest_devperf.untrusted import parse_json

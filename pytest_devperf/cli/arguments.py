@@ -64,6 +64,13 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add `--device`."""
+    parser.add_argument(
+        "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
+    )
+
+
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Add `--format`."""
     parser.add_argument("--format", choices=("text", "json"), default="text", help="(default: text)")

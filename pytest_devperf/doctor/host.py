@@ -6,14 +6,20 @@ from collections.abc import Iterator
 
 from pytest_devperf.doctor.finding import Finding, good, unknown
 from pytest_devperf.doctor.host_facts import HostFacts
-from pytest_devperf.record.caution import BUSY_CPU_PERCENT
+from pytest_devperf.doctor.host_processor import (
+    judge_clock,
+    judge_cpus,
+    judge_governor,
+    judge_heat,
+    judge_threads,
+    judge_turbo,
+)
+from pytest_devperf.record.own_cautions import BUSY_CPU_PERCENT
 from pytest_devperf.sensor.context import Context
 
 QUIET_CPU_PCT = 5.0
 """CPU use of other programs up to which a machine is quiet: background services of an idle desktop stay below."""
 
-NEAR_LIMIT_C = 15.0
-"""Distance to the limit from which a processor may soon be slowed down: it gets 10 °C hotter within seconds."""
 
 STEAL_PCT = 1.0
 """Steal time from which a hypervisor's other guests are felt: as long as the smallest tolerance in use."""
@@ -23,12 +29,6 @@ SWAPPING_MB = 100.0
 
 FEW_FREE_MB = 500.0
 """Free memory below which a workload may push out its own files."""
-
-COARSE_NS = 1000.0
-"""Step of the clock from which single iterations of fast code cannot be timed."""
-
-STEADY_CLOCKS = frozenset({"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase"})
-"""Sources that are read without a system call. Source: Linux Documentation/timers/timekeeping.rst."""
 
 
 def examine_host(facts: HostFacts, context: Context, *, clock_step_ns: float) -> Iterator[Finding]:
@@ -41,15 +41,15 @@ def examine_host(facts: HostFacts, context: Context, *, clock_step_ns: float) ->
     """
     yield _load(facts, context)
     yield _power(context)
-    yield _heat(facts, context)
-    yield _cpus(context)
-    yield _governor(context)
-    yield _turbo(facts)
-    yield _threads(facts)
+    yield judge_heat(facts, context)
+    yield judge_cpus(context)
+    yield judge_governor(context)
+    yield judge_turbo(facts)
+    yield judge_threads(facts)
     yield _layout(facts)
     yield _virtual(facts, context)
     yield _memory(facts, context)
-    yield _clock(facts, clock_step_ns)
+    yield judge_clock(facts, clock_step_ns)
 
 
 def _load(facts: HostFacts, context: Context) -> Finding:
@@ -108,103 +108,6 @@ def _power(context: Context) -> Finding:
     if context.power_state is None and plan is None:
         return unknown("power")
     return good("power", " ".join(filter(None, (context.power_state, plan))))
-
-
-def _heat(facts: HostFacts, context: Context) -> Finding:
-    if context.throttled:
-        return Finding(
-            check="heat",
-            grade="bad",
-            found="the processor is slowed down because it is hot",
-            costs="everything is slower until it cools; such runs are refused",
-            remedy="let it cool: devperf cooldown",
-        )
-    if context.temp_c is None:
-        return Finding(
-            check="heat",
-            grade="unknown",
-            found="no temperature can be read here",
-            costs="a processor that slows down because it is hot is noticed only by the anchor kernel",
-        )
-    found = f"{context.temp_c:.0f} °C"
-    if facts.critical_c is None:
-        return good("heat", found)
-    found += f", slowed down from {facts.critical_c:.0f} °C"
-    if context.temp_c <= facts.critical_c - NEAR_LIMIT_C:
-        return good("heat", found)
-    return Finding(
-        check="heat",
-        grade="poor",
-        found=found,
-        costs="a few seconds of work may reach the limit",
-        remedy="let it cool: devperf cooldown, and keep its vents free",
-    )
-
-
-def _cpus(context: Context) -> Finding:
-    usable = context.cpu_set
-    if usable is None:
-        return unknown("CPUs")
-    if usable.usable < 1:
-        return Finding(
-            check="CPUs",
-            grade="bad",
-            found=f"this process may use {usable.words}",
-            costs="it is stopped for the rest of each period once its quota is used up, in the middle of rounds",
-            remedy="raise the quota to at least one CPU (docker run --cpus)",
-        )
-    if "of " in usable.words:
-        return Finding(
-            check="CPUs",
-            grade="poor",
-            found=f"this process may use {usable.words}",
-            costs="work of several threads is stopped once the quota is used up",
-            remedy="raise the quota (docker run --cpus), or bind it to whole CPUs (--cpuset-cpus)",
-        )
-    return good("CPUs", f"this process may use {usable.words}")
-
-
-def _governor(context: Context) -> Finding:
-    if context.governor is None:
-        return unknown("governor")
-    if set(context.governor.split(",")) <= {"performance"}:
-        return good("governor", context.governor)
-    return Finding(
-        check="governor",
-        grade="poor",
-        found=context.governor,
-        costs="the clock follows the load: short work runs slower than long work",
-        remedy="sudo cpupower frequency-set -g performance",
-    )
-
-
-def _turbo(facts: HostFacts) -> Finding:
-    if facts.turbo is None:
-        return unknown("turbo")
-    if not facts.turbo:
-        return good("turbo", "off")
-    return Finding(
-        check="turbo",
-        grade="note",
-        found="on",
-        costs="the clock depends on heat and on how many cores are busy; the anchor kernel corrects most of it",
-        remedy="echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo, "
-        "or echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost",
-    )
-
-
-def _threads(facts: HostFacts) -> Finding:
-    if facts.smt is None:
-        return unknown("core sharing")
-    if not facts.smt:
-        return good("core sharing", "no core runs two threads (SMT is off)")
-    return Finding(
-        check="core sharing",
-        grade="note",
-        found="cores run two threads each (SMT)",
-        costs="a program on the same core takes up to half of its speed, and no counter shows it",
-        remedy="echo off | sudo tee /sys/devices/system/cpu/smt/control",
-    )
 
 
 def _layout(facts: HostFacts) -> Finding:
@@ -266,18 +169,3 @@ def _memory(facts: HostFacts, context: Context) -> Finding:
             remedy="end programs that hold memory" + ("" if short else "; sudo swapoff -a && sudo swapon -a"),
         )
     return good("memory", found)
-
-
-def _clock(facts: HostFacts, step_ns: float) -> Finding:
-    source = f" ({facts.clocksource})" if facts.clocksource else ""
-    found = f"steps of {step_ns:.0f} ns{source}"
-    slow = facts.clocksource is not None and facts.clocksource not in STEADY_CLOCKS
-    if step_ns < COARSE_NS and not slow:
-        return good("clock", found)
-    return Finding(
-        check="clock",
-        grade="poor",
-        found=found,
-        costs="reading the time takes about a microsecond, so fast code is timed many calls at once",
-        remedy="boot with clocksource=tsc if the processor supports it" if slow else "",
-    )

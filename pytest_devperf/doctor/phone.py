@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_devperf.doctor.finding import Finding, good, unknown
-from pytest_devperf.record.caution import LOW_BATTERY_PCT
+from pytest_devperf.record.own_cautions import LOW_BATTERY_PCT
 from pytest_devperf.sensor.android.power import PowerReading
 from pytest_devperf.sensor.context import Context
 

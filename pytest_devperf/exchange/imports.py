@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import Any
 
 from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
 from pytest_devperf.errors import CaseError, UsageError
-from pytest_devperf.metric import LATENCY, NS_PER_S, time_metric
+from pytest_devperf.exchange.imported import Imported, Series, optional_text, positive_whole, utc
+from pytest_devperf.exchange.pytest_benchmark import PYTEST_BENCHMARK, parse_pytest_benchmark
+from pytest_devperf.metric import LATENCY, time_metric
 from pytest_devperf.record.caution import CAUTIONS, IMPORTED, ONE_START
 from pytest_devperf.record.measurement import derive
-from pytest_devperf.record.record import Commit, DeviceRecord, Measurement, Record, Run, WorkloadRecord
+from pytest_devperf.record.record import DeviceRecord, Measurement, Record, Run, WorkloadRecord
 from pytest_devperf.sensor.run_context import RunContext
 from pytest_devperf.targets.device import HOST, Device
-from pytest_devperf.tool.extract import distinct, durations_ns, guarded, json_in, refuse
+from pytest_devperf.tool.extract import guarded, json_in, refuse
 from pytest_devperf.tool.readers import READERS
-
-PYTEST_BENCHMARK = "pytest-benchmark"
 
 FORMATS = (PYTEST_BENCHMARK, "google-benchmark", "androidx", "hyperfine")
 """Tools whose files can be imported."""
@@ -35,31 +32,6 @@ MOST_ROUNDS = 100
 """Most rounds of a case: pytest-benchmark keeps up to a million samples of one."""
 
 BYTES_PER_GIB = 1 << 30
-
-NEXT_STEP = "save it with --benchmark-json=FILE, or with --benchmark-save-data"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """The samples of one case."""
-
-    samples_ns: tuple[float, ...]
-    inner_loops: int = 1
-    group: str | None = None
-    extra_info: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """The content of a file of another tool."""
-
-    tool: str
-    cases: Mapping[str, Series]
-    device: Device
-    taken_at: str | None = None
-    """UTC; None if the file does not contain it."""
-    commit: Commit | None = None
-    env: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def parse_import(tool: str, text: str, source: str) -> Imported:
@@ -145,54 +117,6 @@ def _record(name: str, series: Series, found: Imported) -> Record:
     )
 
 
-# -- pytest-benchmark ---------------------------------------------------------------------------------
-
-
-@guarded(PYTEST_BENCHMARK, NEXT_STEP)
-def _parse_pytest_benchmark(text: str) -> Imported:
-    document = json_in(text, PYTEST_BENCHMARK, NEXT_STEP)
-    rows = document.get("benchmarks") if isinstance(document, dict) else None
-    if not rows:
-        refuse(PYTEST_BENCHMARK, "contains no benchmark", text, NEXT_STEP)
-    machine, commit = document.get("machine_info") or {}, document.get("commit_info") or {}
-    cpu = machine.get("cpu") or {}
-    names = distinct(_text(row["fullname"]) for row in rows)
-    return Imported(
-        tool=PYTEST_BENCHMARK,
-        cases={name: _series_of_row(row, text) for name, row in zip(names, rows, strict=True)},
-        device=Device(
-            kind=HOST,
-            soc=_optional(cpu.get("brand_raw")),
-            cores=_whole(cpu.get("count")),
-            abi=_optional(machine.get("machine")),
-        ),
-        taken_at=utc(document.get("datetime")),
-        commit=_commit(commit),
-        env={"python": _optional(machine.get("python_version")), "os": _optional(machine.get("system"))},
-    )
-
-
-def _commit(info: Mapping[str, Any]) -> Commit | None:
-    found = _optional(info.get("id"))
-    if found == "unversioned":  # no repository
-        return None
-    dirty = info.get("dirty")
-    known = dirty if isinstance(dirty, bool) else None
-    return Commit(id=found, dirty=known, branch=_optional(info.get("branch"))) if found else None
-
-
-def _series_of_row(row: Mapping[str, Any], text: str) -> Series:
-    stats = row["stats"]
-    if not stats.get("data"):
-        refuse(PYTEST_BENCHMARK, f"has only a summary of {row['fullname']!r}, no samples", text, NEXT_STEP)
-    return Series(
-        samples_ns=durations_ns(stats["data"], NS_PER_S, PYTEST_BENCHMARK, text),
-        inner_loops=_whole(stats.get("iterations")) or 1,
-        group=_optional(row.get("group")),
-        extra_info=extra if isinstance(extra := row.get("extra_info"), dict) else {},
-    )
-
-
 # -- tools that have a reader ---------------------------------------------------------------------------
 
 
@@ -227,61 +151,18 @@ def _device(context: Mapping[str, Any]) -> Device:
     """Describe the device of a document, as far as it does."""
     build = context.get("build")
     if not isinstance(build, dict):
-        return Device(kind=HOST, cores=_whole(context.get("num_cpus")))
-    memory = _whole(context.get("memTotalBytes"))
+        return Device(kind=HOST, cores=positive_whole(context.get("num_cpus")))
+    memory = positive_whole(context.get("memTotalBytes"))
     return Device(
         kind="android",
-        manufacturer=_optional(build.get("brand")),
-        model=_optional(build.get("model")),
-        cores=_whole(context.get("cpuCoreCount")),
+        manufacturer=optional_text(build.get("brand")),
+        model=optional_text(build.get("model")),
+        cores=positive_whole(context.get("cpuCoreCount")),
         memory_gib=None if memory is None else -(-memory // BYTES_PER_GIB),
     )
 
 
 _PARSERS: Mapping[str, Callable[[str], Imported]] = {
-    PYTEST_BENCHMARK: _parse_pytest_benchmark,
+    PYTEST_BENCHMARK: parse_pytest_benchmark,
     **{tool: _parser_of(tool) for tool in FORMATS if tool != PYTEST_BENCHMARK},
 }
-
-
-# -- values -----------------------------------------------------------------------------------------------
-
-
-LONGEST_TIME = 64
-"""Characters of a time: with a zone and nanoseconds, ISO 8601 has fewer."""
-
-
-def utc(text: object) -> str | None:
-    """Spell a time of another tool as ours are spelt; None if it is not a time with a zone.
-
-    >>> utc("2026-11-29T21:15:03.5+01:00"), utc("yesterday"), utc(None)
-    ('2026-11-29T20:15:03Z', None, None)
-    """
-    # Python 3.10 reads only three or six digits of a second, and no Z. Ours have none.
-    plain = re.sub(r"\.\d{1,12}", "", str(text)[:LONGEST_TIME]).replace("Z", "+00:00")
-    try:
-        found = datetime.fromisoformat(plain)
-        return found.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") if found.tzinfo else None
-    except (ValueError, OverflowError):
-        return None
-
-
-def _text(value: object) -> str:
-    """Require a text.
-
-    Raises:
-        TypeError: It is something else.
-    """
-    if not isinstance(value, str) or not value:
-        raise TypeError(f"{type(value).__name__} in place of a name")
-    return value
-
-
-def _optional(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _whole(value: object) -> int | None:
-    """Return a positive whole number; None for anything else."""
-    whole = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 62
-    return value if isinstance(value, int) and whole else None

@@ -7,7 +7,7 @@ row of samples per line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields
 from math import isfinite
 from typing import Any
@@ -17,6 +17,7 @@ import msgspec
 from pytest_devperf.case.plan import PLAN_UNITS, Plan
 from pytest_devperf.english import counted
 from pytest_devperf.errors import StoreError
+from pytest_devperf.record.json_text import NotFiniteError, foreign, lay_out
 from pytest_devperf.record.record import SCHEMA, Confirmation, DeviceRecord, Document, Measurement, Run
 from pytest_devperf.untrusted import excerpt, is_lfs_pointer, shown
 
@@ -81,14 +82,14 @@ def encode(document: Document) -> bytes:
         flaw = next(_flaws(run, durations=True), None)
         if flaw is not None:
             raise StoreError(f"a run document cannot be written: {flaw}", "this is a fault of the measurement")
-    plain = msgspec.to_builtins(document, enc_hook=_foreign)
+    plain = msgspec.to_builtins(document, enc_hook=foreign)
     for run in plain["runs"]:
         for case in run["cases"]:
             for metric in case["metrics"]:
                 _whole_numbers(metric)
     try:
-        return f"{_layout(plain, '')}\n".encode()
-    except _NotFiniteError as bad:
+        return f"{lay_out(plain, '')}\n".encode()
+    except NotFiniteError as bad:
         raise StoreError(
             f"a run document cannot be written: {bad} is not a finite number", "use null for what is not known"
         ) from None
@@ -225,16 +226,6 @@ def _positive(held: Measurement | Confirmation) -> bool:
     return all(min(row) > 0 and isfinite(sum(row)) for row in held.samples_ns or () if row)
 
 
-class _NotFiniteError(Exception):
-    """Contains the place of a number that JSON cannot represent."""
-
-
-def _foreign(value: object) -> object:
-    """Convert a value that JSON cannot represent to text, so that an unusual parameter never loses a run."""
-    as_list = getattr(value, "tolist", None)  # arrays and their scalars
-    return as_list() if callable(as_list) else repr(value)
-
-
 def _whole_numbers(metric: dict[str, Any]) -> None:
     """Convert whole nanoseconds and instructions to integers if a sample is a single call."""
     if metric["inner_loops"] not in {None, 1}:
@@ -243,41 +234,3 @@ def _whole_numbers(metric: dict[str, Any]) -> None:
     for held in (metric, metric["confirmation"] or {}, metric["against"] or {}):
         if held.get(key):
             held[key] = [[int(each) if each == int(each) else each for each in row] for row in held[key]]
-
-
-def _layout(value: Any, pad: str) -> str:  # noqa: ANN401 - any JSON value
-    """Format one key or one flat list per line."""
-    inner = pad + " "
-    if isinstance(value, dict) and value:
-        items = [f"{_flat(str(key), key)}: {_named(key, item, inner)}" for key, item in value.items()]
-    elif isinstance(value, (list, tuple)) and any(isinstance(item, (dict, list, tuple)) for item in value):
-        items = [_named(at, item, inner) for at, item in enumerate(value)]
-    else:
-        return _flat(value, "")
-    first, last = "{}" if isinstance(value, dict) else "[]"
-    return f"{first}\n{inner}" + f",\n{inner}".join(items) + f"\n{pad}{last}"
-
-
-def _named(key: object, value: Any, pad: str) -> str:  # noqa: ANN401 - any JSON value
-    try:
-        return _layout(value, pad)
-    except _NotFiniteError as bad:
-        raise _NotFiniteError(f"{key}.{bad}".rstrip(".")) from None
-
-
-def _flat(value: Any, place: object) -> str:  # noqa: ANN401 - any JSON value
-    try:
-        text = msgspec.json.encode(value, enc_hook=_foreign).decode()
-    except UnicodeEncodeError:  # an undecodable file name, represented by lone surrogates
-        text = msgspec.json.encode(_printable(value)).decode()
-    if "null" in text:  # msgspec also encodes NaN and infinities as null
-        for item in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(item, float) and not isfinite(item):
-                raise _NotFiniteError(place)
-    return text
-
-
-def _printable(value: str | Sequence[Any]) -> Any:  # noqa: ANN401 - any JSON value
-    if isinstance(value, str):
-        return value.encode(errors="backslashreplace").decode()
-    return [_printable(item) if isinstance(item, str) else item for item in value]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar, Union
 
-from pytest_devperf.targets.protocol import Memory, Runner
+from pytest_devperf.targets.protocol import Answering, Memory, Runner
 
 __tracebackhide__ = True
 # pytest hides these frames: the traceback of a workload's exception then starts in the test.
@@ -53,3 +53,8 @@ def run_now(coroutine: Coroutine[Any, Any, Result]) -> Result:
         return result
     coroutine.close()
     raise RuntimeError("an awaited runner was measured outside its event loop")
+
+
+def result_of(runner: Runner) -> Any:  # noqa: ANN401 - whatever the workload returns
+    """Return the result of a runner's workload; None if the runner does not provide it."""
+    return runner.result() if isinstance(runner, Answering) else None

@@ -230,7 +230,7 @@ EXCUSED: Mapping[str, str] = {
     "targets/host/identity.py": "_text read_device",
     "targets/host/meter.py": "read_asleep_ns read_children_cpu_ns",
     "targets/host/memory/program_peak.py": "read",
-    "targets/ios/phone.py": "list_connected",
+    "targets/ios/devicectl.py": "list_connected",
     "tool/parse.py": "parse_output",
     # Sent to the simulated phone by the genuine adb of this machine.
     "simphone/adb/daemon.py": "read read_exactly",

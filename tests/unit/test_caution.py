@@ -6,7 +6,8 @@ import pytest
 
 from pytest_devperf.measure.round import Round
 from pytest_devperf.measure.stability import ADVICE, Quality
-from pytest_devperf.record.caution import CAUTIONS, RunFacts, own_cautions, refusing
+from pytest_devperf.record.caution import CAUTIONS, refusing
+from pytest_devperf.record.own_cautions import RunFacts, own_cautions
 from pytest_devperf.sensor.run_context import RunContext
 
 REFUSING = {

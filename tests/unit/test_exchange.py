@@ -18,14 +18,9 @@ from pytest_devperf.compare.history import index
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.errors import UsageError
 from pytest_devperf.exchange.exports import EXPORTS
-from pytest_devperf.exchange.imports import (
-    FORMATS,
-    PYTEST_BENCHMARK,
-    Imported,
-    make_run,
-    parse_import,
-    rounds_of_samples,
-)
+from pytest_devperf.exchange.imported import Imported
+from pytest_devperf.exchange.imports import FORMATS, make_run, parse_import, rounds_of_samples
+from pytest_devperf.exchange.pytest_benchmark import PYTEST_BENCHMARK
 from pytest_devperf.record.codec import decode, encode
 from pytest_devperf.record.record import Document, Run, WorkloadRecord
 

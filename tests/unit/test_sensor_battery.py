@@ -116,11 +116,6 @@ def test_line_ends_do_not_matter(end: str) -> None:
     assert parse_battery(dump().replace("\n", end)) == parse_battery(dump())
 
 
-@pytest.mark.parametrize(("printed", "milliampere"), [("-431", -431.0), ("-431000", -431.0)])
-def test_current_is_read_in_either_unit(printed: str, milliampere: float) -> None:
-    assert parse_battery(dump(current_now=printed)).current_ma == milliampere
-
-
 @pytest.mark.parametrize("text", ["", "Can't find service: battery\n", "hello: world\n"])
 def test_anything_else_is_unknown(text: str) -> None:
     reading = parse_battery(text)

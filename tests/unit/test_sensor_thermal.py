@@ -60,7 +60,6 @@ def test_a_hal_that_is_not_ready_is_unknown_and_never_cool() -> None:
     reading = parse_thermalservice(dump(COMMON, ready="false"))
 
     assert (reading.state, reading.status, reading.throttled) == ("unknown", None, None)
-    assert reading.hal_ready is False
     assert reading.why == "HAL Ready: false"
 
 

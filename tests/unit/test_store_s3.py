@@ -165,7 +165,7 @@ def test_a_server_that_restarts_in_a_save_loses_nothing(
         waits.append(seconds)
         server.start()
 
-    monkeypatch.setattr("pytest_devperf.store.remote.store.time.sleep", restart)
+    monkeypatch.setattr("pytest_devperf.store.remote.requests.time.sleep", restart)
     store = RemoteStore(url)
     save_run(store, a_run("before"), append=False)
     monkeypatch.setattr(store._system, "retries", 1)
@@ -181,7 +181,7 @@ def test_a_server_that_stays_away_is_given_up_in_one_line_without_secrets(
     url: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("pytest_devperf.store.remote.store.time.sleep", waits.append)
+    monkeypatch.setattr("pytest_devperf.store.remote.requests.time.sleep", waits.append)
     store = RemoteStore(url)
     monkeypatch.setattr(store._system, "retries", 1)
     server.stop()

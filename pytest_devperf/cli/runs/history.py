@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from pytest_devperf.cli.arguments import add_format, add_store
+from pytest_devperf.cli.arguments import add_device, add_format, add_store
 from pytest_devperf.cli.find import case_id, device_label_summaries, store_at
 from pytest_devperf.cli.output import columns, echo, echo_error, echo_json
 from pytest_devperf.compare.shift import Shift
@@ -42,9 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the case, and the options that select its runs."""
     parser.add_argument("case", metavar="CASE", help="id of a case, or a unique part of it")
     parser.add_argument("--label", metavar="LABEL", help="the label (default: the only one)")
-    parser.add_argument(
-        "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
-    )
+    add_device(parser)
     parser.add_argument("--metric", metavar="NAME", help="the metric (default: the main one of the case)")
     add_format(parser)
     add_store(parser)

@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from pytest_devperf.cli.arguments import add_format, add_store
+from pytest_devperf.cli.arguments import add_device, add_format, add_store
 from pytest_devperf.cli.find import device_label_summaries, store_at
 from pytest_devperf.cli.output import columns, echo, echo_json
 from pytest_devperf.compare.history import newest_generation
@@ -33,9 +33,7 @@ EXAMPLES = ("devperf noise main",)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the label, and the options that select its runs."""
     parser.add_argument("label", metavar="LABEL", help="label whose runs are of unchanged code")
-    parser.add_argument(
-        "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
-    )
+    add_device(parser)
     parser.add_argument("--all", action="store_true", help="runs of every generation, not only of the newest one")
     add_format(parser)
     add_store(parser)

@@ -10,7 +10,7 @@ import argparse
 import datetime
 from collections.abc import Sequence
 
-from pytest_devperf.cli.arguments import add_format, add_store
+from pytest_devperf.cli.arguments import add_device, add_format, add_store
 from pytest_devperf.cli.find import store_at
 from pytest_devperf.cli.output import columns, echo, echo_json
 from pytest_devperf.english import counted
@@ -43,9 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", metavar="N", type=_count, help="keep the N newest runs of each label of each device")
     parser.add_argument("--older-than", metavar="DAYS", type=_days, help="only runs that are older than DAYS")
     parser.add_argument("--label", metavar="LABEL", action="append", default=[], help="only this label; repeatable")
-    parser.add_argument(
-        "--device", metavar="FINGERPRINT", help="only runs of this device; the beginning of its fingerprint suffices"
-    )
+    add_device(parser)
     parser.add_argument("--delete", action="store_true", help="delete them, instead of listing them")
     add_format(parser)
     add_store(parser)

@@ -35,9 +35,6 @@ MOST_MV = 100_000
 MOST_UA = 100_000_000
 """100 A, and 100 Ah: no phone draws or stores that much."""
 
-MICROAMPERE_FROM = 20_000
-"""Magnitude from which `current now` is in µA: no phone draws 20 A, and vendors use both units."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatteryReading:
@@ -50,7 +47,6 @@ class BatteryReading:
     powered: tuple[str, ...] | None = None
     """Sources that power the phone now (`ac`, `usb`, `wireless`, `dock`, `mod`); None: not known."""
     voltage_mv: int | None = None
-    current_ma: float | None = None
     charge_counter_uah: int | None = None
     why: str | None = None
     """Why it is unknown or faked, or which reading is missing."""
@@ -85,7 +81,6 @@ def parse_battery(text: str) -> BatteryReading:
         charging=status == CHARGING if status in STATUSES else None,
         powered=_powered(fields),
         voltage_mv=_positive(fields.get("voltage"), MOST_MV),
-        current_ma=_current_ma(parse_whole(fields.get("current now"))),
         charge_counter_uah=_positive(fields.get("charge counter"), MOST_UA),
         why="UPDATES STOPPED"
         if faked
@@ -122,9 +117,3 @@ def _level_pct(fields: dict[str, str]) -> float | None:
 def _powered(fields: dict[str, str]) -> tuple[str, ...] | None:
     powered = {source: fields[f"{source} powered"] for source in SOURCES if f"{source} powered" in fields}
     return tuple(source for source, word in powered.items() if word == "true") if powered else None
-
-
-def _current_ma(value: int | None) -> float | None:
-    if value is None or abs(value) > MOST_UA:
-        return None
-    return value / 1000 if abs(value) >= MICROAMPERE_FROM else float(value)

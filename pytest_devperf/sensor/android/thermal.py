@@ -85,7 +85,6 @@ class ThermalReading:
     """Plausible temperatures by name; of several sensors with one name the hottest."""
     cooling: Mapping[str, int] = field(default_factory=dict)
     """Values of cooling devices by name; only a change since the session's start has a meaning."""
-    hal_ready: bool | None = None
     overridden: bool = False
     why: str | None = None
     """Why it is unknown or faked, quoting the dump if possible."""
@@ -129,15 +128,12 @@ def parse_thermalservice(text: str) -> ThermalReading:
             status=status,
             temps=_temperatures(lines) if complete else {},
             cooling=_cooling(lines) if complete else {},
-            hal_ready=ready,
             overridden=True,
             why="IsStatusOverride: true",
         )
     if why is not None:
-        return ThermalReading(state="unknown", hal_ready=ready, why=why)
-    return ThermalReading(
-        state="value", status=status, temps=_temperatures(lines), cooling=_cooling(lines), hal_ready=ready
-    )
+        return ThermalReading(state="unknown", why=why)
+    return ThermalReading(state="value", status=status, temps=_temperatures(lines), cooling=_cooling(lines))
 
 
 def kind_of(name: str, mtype: int) -> str | None:

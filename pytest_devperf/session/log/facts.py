@@ -15,7 +15,7 @@ from pytest_devperf.session.log.entries import SessionFacts
 from pytest_devperf.session.options.scope import INSTALLED
 from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.store.commit import read_commit
-from pytest_devperf.store.remote.store import without_secrets
+from pytest_devperf.store.remote.requests import without_secrets
 
 FREE_OPTIONS = frozenset({"json", "html", "markdown", "no_github", "explain", "resume", "plan_cli", "plan_ini"})
 """Settings that change nothing that is measured, and those that are compared field by field."""

@@ -13,7 +13,8 @@ from pytest_devperf.session.cases.assemble import record_of
 from pytest_devperf.session.cases.case_state import CaseState, Look
 from pytest_devperf.session.modes.counts import count_request
 from pytest_devperf.session.modes.mode import StartRequest
-from pytest_devperf.session.modes.saved_runs import RECOUNT, CompareHook, SavedComparison
+from pytest_devperf.session.modes.saved_comparison import CompareHook, SavedComparison
+from pytest_devperf.session.modes.saved_runs import RECOUNT
 from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.session.starts.start import Role
 

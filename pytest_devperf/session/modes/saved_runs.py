@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from pytest_devperf.session.cases.assemble import record_of
 from pytest_devperf.session.cases.case_state import CaseState, Look
 from pytest_devperf.session.modes.counts import count_request
 from pytest_devperf.session.modes.mode import StartRequest
+from pytest_devperf.session.modes.saved_comparison import CompareHook, SavedComparison
 from pytest_devperf.session.modes.starts import (
     SOLO,
     Ending,
@@ -35,8 +36,6 @@ from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.session.starts.start import Role
 
 if TYPE_CHECKING:
-    from pytest_devperf.compare.history import Baseline
-    from pytest_devperf.compare.policy import Policy
     from pytest_devperf.compare.stopping.decision import Judged, MoreStarts
     from pytest_devperf.record.record import Comparison, Record
 
@@ -48,29 +47,6 @@ ROUNDS, SOLOS, COUNTS, AGAIN, AGAIN_SOLOS, AGAIN_COUNTS = range(6)
 
 RECOUNT = Look(first_process=1, starts=0, rounds=0, recount=True)
 """A further look that only counts instructions again."""
-
-CompareHook = Callable[["Record", "Baseline", "Policy"], "Comparison | None"]
-"""Another plugin's verdict; None: it has none."""
-
-
-class SavedComparison:
-    """Compares cases with their baselines; another plugin's verdict beats ours."""
-
-    def __init__(self, settings: Settings, hook: CompareHook) -> None:
-        self._settings = settings
-        self._hook = hook
-
-    def of(self, state: CaseState, record: Record) -> Comparison | None:
-        """Compare a case; None: nothing is compared."""
-        if not self._settings.compare or not (state.measured or state.baseline):
-            return None
-        if state.baseline is not None:
-            answer = self._hook(record, state.baseline, state.policy)
-            if answer is not None:
-                return answer
-        from pytest_devperf.compare.compare import compare
-
-        return compare(record, state.baseline, state.policy, measured_once=measured_once(state))
 
 
 class SavedRuns:

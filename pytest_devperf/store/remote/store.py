@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.json import encode as encode_json
 from msgspec.structs import replace as changed
@@ -19,55 +18,16 @@ from pytest_devperf.store.files import README, FileStore, StorePath
 from pytest_devperf.store.naming import age_of
 from pytest_devperf.store.remote.cache import FileCache
 from pytest_devperf.store.remote.index import INDEX, IndexEntry, decode_entry, entry_name, next_entry, number_of
+from pytest_devperf.store.remote.requests import persist, without_secrets
 from pytest_devperf.store.writing import ABANDONED_S, is_temporary, temporary_name
 from pytest_devperf.targets.host.cache import cache_folder
-
-_URL = re.compile(r"(://)([^/@\s]*@)?([^?\s]*)(\?\S*)?")
-"""A URL: scheme, user and password, host and path, query."""
-
-
-def without_secrets(text: str) -> str:
-    """Remove passwords and signatures from the URLs in a text, so that it can be printed and logged.
-
-    >>> without_secrets("sftp://me:secret@host/runs"), without_secrets("az://runs?sig=abc&v=1")
-    ('sftp://***@host/runs', 'az://runs?sig=***&v=***')
-    """
-
-    def masked(found: re.Match[str]) -> str:
-        query = re.sub(r"=[^&]*", "=***", found[4] or "")
-        return f"{found[1]}{'***@' if found[2] else ''}{found[3]}{query}"
-
-    return _URL.sub(masked, text)
-
-
-Result = TypeVar("Result")
 
 WHOLE = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "memory"})
 """Protocols whose files appear only once they are written completely."""
 
-DELAYS_S = (0.2, 1.0, 5.0)
-"""Waits before a request is made again: a server restarts in seconds, and fsspec's packages try again, too."""
-
-PERMANENT = (
-    FileNotFoundError,
-    FileExistsError,
-    PermissionError,
-    IsADirectoryError,
-    NotADirectoryError,
-    NotImplementedError,
-)
-"""Errors that another attempt would give again."""
 
 MOST_CLAIMS = 1000
 """Saves that may come between a save and its number; more are a server that refuses everything."""
-
-
-def is_transient(error: BaseException) -> bool:
-    """Return whether the same request may succeed later."""
-    if isinstance(error, PERMANENT):
-        return False
-    names = "".join(each.__name__ for each in type(error).__mro__)
-    return isinstance(error, OSError) or any(word in names for word in ("Timeout", "Connect", "Disconnected"))
 
 
 class RemoteStore(FileStore):
@@ -116,9 +76,9 @@ class RemoteStore(FileStore):
         """
         probe = self._at((temporary_name(),))
         with self._store_errors("written"):
-            self._persist(lambda: self._system.makedirs(self._root, exist_ok=True))
-            self._persist(lambda: self._system.pipe_file(probe, b"?"))
-            self._persist(lambda: self._system.rm_file(probe))
+            persist(lambda: self._system.makedirs(self._root, exist_ok=True))
+            persist(lambda: self._system.pipe_file(probe, b"?"))
+            persist(lambda: self._system.rm_file(probe))
 
     def folders(self, place: StorePath) -> Sequence[str]:
         """List the folders in a folder, sorted."""
@@ -139,7 +99,7 @@ class RemoteStore(FileStore):
         if known is not None:
             return known
         with self._store_errors("read", place):
-            data: bytes = self._persist(lambda: self._system.cat_file(self._at(place)))
+            data: bytes = persist(lambda: self._system.cat_file(self._at(place)))
         if version is not None:
             self._cache.write(where, version, data)
         return data
@@ -215,7 +175,7 @@ class RemoteStore(FileStore):
         place = (*label_folder, INDEX, entry_name(number))
         with self._store_errors("written", place):
             try:
-                self._persist(lambda: self._system.makedirs(self._at(place[:-1]), exist_ok=True))
+                persist(lambda: self._system.makedirs(self._at(place[:-1]), exist_ok=True))
                 self._create_file(place, encode_json(entry))
             except FileExistsError:
                 other = self._read_entry(label_folder, number)
@@ -229,11 +189,11 @@ class RemoteStore(FileStore):
             FileExistsError: It exists.
         """
         try:
-            self._persist(lambda: self._system.pipe_file(self._at(place), data, mode="create"))
+            persist(lambda: self._system.pipe_file(self._at(place), data, mode="create"))
         except TypeError:  # a package that cannot: its server has no conditional writes, or it is too old
             if self._system.exists(self._at(place)):
                 raise FileExistsError(self._at(place)) from None
-            self._persist(lambda: self._system.pipe_file(self._at(place), data))
+            persist(lambda: self._system.pipe_file(self._at(place), data))
 
     def _numbers(self, label_folder: StorePath) -> list[int]:
         """List the numbers of a label's index, in order."""
@@ -248,29 +208,18 @@ class RemoteStore(FileStore):
     def _replace(self, place: StorePath, data: bytes) -> None:
         *folders, _ = place
         with self._store_errors("written", place):
-            self._persist(lambda: self._system.makedirs(self._at(tuple(folders)), exist_ok=True))
+            persist(lambda: self._system.makedirs(self._at(tuple(folders)), exist_ok=True))
             if self._is_whole:
-                self._persist(lambda: self._system.pipe_file(self._at(place), data))
+                persist(lambda: self._system.pipe_file(self._at(place), data))
                 return
             temporary = self._at((*folders, temporary_name()))
             try:
-                self._persist(lambda: self._system.pipe_file(temporary, data))
+                persist(lambda: self._system.pipe_file(temporary, data))
                 self._system.mv(temporary, self._at(place))
             except BaseException:
                 with suppress(Exception):
                     self._system.rm_file(temporary)
                 raise
-
-    def _persist(self, request: Callable[[], Result]) -> Result:
-        """Make a request, and make it again if the server may answer later."""
-        for delay_s in DELAYS_S:
-            try:
-                return request()
-            except Exception as error:
-                if not is_transient(error):
-                    raise
-            time.sleep(delay_s)
-        return request()
 
     def _sweep(self, label_folder: StorePath) -> None:
         """Delete temporary files of writers that were killed, if the file system reports the age of files."""
@@ -287,7 +236,7 @@ class RemoteStore(FileStore):
         with self._store_errors("read", place):
             self._system.invalidate_cache()  # others write there too
             try:
-                found = self._persist(lambda: self._system.ls(folder, detail=True))
+                found = persist(lambda: self._system.ls(folder, detail=True))
             except FileNotFoundError:
                 return ()
         versions = {(*place, str(each["name"]).rpartition("/")[2]): _version_of(each) for each in found}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_devperf.errors import UsageError
-from pytest_devperf.targets.ios.phone import Connected, list_connected, parse_devices
+from pytest_devperf.targets.ios.devicectl import Connected, list_connected, parse_devices
 
 Session = Any
 """The fixtures' own class; conftest files are not imported."""

@@ -17,9 +17,8 @@ from pytest_devperf.metric import EXECUTE, LATENCY, LOAD, Better, Metric, count_
 from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.session.starts.meters.bench import Bench
 from pytest_devperf.session.starts.meters.guard import Guard
-from pytest_devperf.session.starts.meters.models import outputs_of
 from pytest_devperf.session.starts.start import Counts
-from pytest_devperf.targets.awaited import run_now
+from pytest_devperf.targets.awaited import result_of, run_now
 from pytest_devperf.targets.host.event_loop import run_in_loop
 from pytest_devperf.targets.host.once import await_once, call_once, is_awaited, refuse_used_up
 from pytest_devperf.targets.protocol import Runner, Surveying, Target
@@ -121,7 +120,7 @@ class CountMeter:
         outputs = None
         for method in survey.methods:
             with target.start(_on_one_thread(replace(model, method=method)), self.bench.orders.process) as runner:
-                outputs = outputs_of(runner)
+                outputs = result_of(runner)
                 run_now(self._count(f"{EXECUTE}.{method}", _execution(runner)))
         return outputs
 

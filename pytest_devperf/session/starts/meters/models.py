@@ -9,8 +9,8 @@ from pytest_devperf.case.workload import Model
 from pytest_devperf.metric import EXECUTE, LOAD, time_metric
 from pytest_devperf.session.starts.loads import LOAD_CYCLES
 from pytest_devperf.session.starts.meters.bench import Bench
-from pytest_devperf.targets.awaited import run_now
-from pytest_devperf.targets.protocol import Answering, Runner, Surveying, Target
+from pytest_devperf.targets.awaited import result_of, run_now
+from pytest_devperf.targets.protocol import Surveying, Target
 from pytest_devperf.targets.survey import Survey
 
 __tracebackhide__ = True
@@ -45,11 +45,6 @@ def measure_model(bench: Bench, model: Model) -> Any:  # noqa: ANN401 - outputs 
     return outputs
 
 
-def outputs_of(runner: Runner) -> Any:  # noqa: ANN401 - outputs by name
-    """Return the last result of a runner's workload; None if it does not provide it."""
-    return runner.result() if isinstance(runner, Answering) else None
-
-
 def _measure_method(bench: Bench, target: Target, model: Model) -> Any:  # noqa: ANN401 - outputs by name
     metric = time_metric(f"{EXECUTE}.{model.method}")
     bench.notes.claim(metric.name)
@@ -57,14 +52,14 @@ def _measure_method(bench: Bench, target: Target, model: Model) -> Any:  # noqa:
     if bench.takes_rounds:
         with target.start(model, bench.orders.process) as runner:
             run_now(bench.take_rounds(runner, metric))
-            outputs = outputs_of(runner)
+            outputs = result_of(runner)
     if bench.takes_scalars and not bench.notes.has(LOAD):
         # That of the first method: the file is loaded once, whichever method runs then.
         outputs = _load_again(bench, target, model, outputs)
     elif outputs is None:
         with target.start(model, bench.orders.process) as runner:
             runner.run(1, 1)
-            outputs = outputs_of(runner)
+            outputs = result_of(runner)
     return outputs
 
 
@@ -78,7 +73,7 @@ def _load_again(bench: Bench, target: Target, model: Model, outputs: Any) -> Any
             if cycle == 0:
                 if outputs is None:
                     runner.run(1, 1)
-                    outputs = outputs_of(runner)
+                    outputs = result_of(runner)
                 bench.notes.add_memory(runner.memory(bench.case.plan.iterations))
     bench.notes.add_loads(loads_ns)
     return outputs

@@ -11,7 +11,7 @@ from pytest_devperf.metric import Better
 
 if TYPE_CHECKING:
     from pytest_devperf.case.workload import App, Call, Command, Model, Workload
-    from pytest_devperf.targets.protocol import Target
+from pytest_devperf.targets.protocol import Target
 
 __tracebackhide__ = True
 # pytest hides these frames: the traceback of a workload's exception then starts in the test.
@@ -78,11 +78,12 @@ class Once:
 
     def _run(self, workload: Model | Command | Workload) -> Any:  # noqa: ANN401 - outputs by name
         from pytest_devperf.case.workload import Model
-        from pytest_devperf.targets.protocol import Answering, Surveying
+        from pytest_devperf.targets.awaited import result_of
+        from pytest_devperf.targets.protocol import Surveying
 
         target = self._open_host()
         if isinstance(workload, Model) and isinstance(target, Surveying):
             target.survey(workload).require_method()
         with target.start(workload, 0) as runner:
             runner.run(1, 1)
-            return runner.result() if isinstance(runner, Answering) else None
+            return result_of(runner)

@@ -13,8 +13,8 @@ from pytest_devperf.errors import CaseError, Unsupported
 from pytest_devperf.measure.turns import Sides, run_turns
 from pytest_devperf.metric import EXECUTE, LATENCY, time_metric
 from pytest_devperf.session.starts.meters.bench import Bench
-from pytest_devperf.session.starts.meters.models import outputs_of
 from pytest_devperf.session.starts.start import Timed
+from pytest_devperf.targets.awaited import result_of
 from pytest_devperf.targets.protocol import Surveying, Target
 
 
@@ -94,7 +94,7 @@ def _take_turns(bench: Bench, target: Target, pair: PairProbe) -> Any:  # noqa: 
             order=turns_and_ready(start_plan.process, start_plan.rounds - READY),
             hooks=bench.round_hooks(),
         )
-        outputs = outputs_of(after)
+        outputs = result_of(after)
     metric = time_metric(pair.name)
     bench.start.olds.append(Timed(metric=metric, start_result=start_results[0]))
     bench.start.timed.append(Timed(metric=metric, start_result=start_results[1]))

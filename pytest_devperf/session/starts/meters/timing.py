@@ -13,8 +13,7 @@ from pytest_devperf.metric import LATENCY, LOAD, Better, Metric, time_metric
 from pytest_devperf.session.starts.device import is_this_machine
 from pytest_devperf.session.starts.meters.bench import Bench, TimedProbe, repeats_of
 from pytest_devperf.session.starts.meters.guard import Guard
-from pytest_devperf.targets.awaited import AnyRunner, run_now, run_timed
-from pytest_devperf.targets.protocol import Answering
+from pytest_devperf.targets.awaited import AnyRunner, result_of, run_now, run_timed
 
 if TYPE_CHECKING:
     from pytest_devperf.session.starts.loads import LoadedObject
@@ -51,7 +50,7 @@ class Meter:
             call = self._prepared(call)
             target = self.bench.enter(call, name)
             with target.start(call, self.bench.orders.process) as runner:
-                result = runner.result() if isinstance(runner, Answering) else None
+                result = result_of(runner)
                 with self._guard.unbroken(name):
                     run_now(self._spend(runner, time_metric(name), call))
             return result
