@@ -14,10 +14,11 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.session.log.entries import SessionFacts
 from pytest_devperf.session.options.scope import INSTALLED
 from pytest_devperf.session.options.settings import Settings
+from pytest_devperf.session.options.table import OUTPUTS
 from pytest_devperf.store.commit import read_commit
 from pytest_devperf.store.remote.requests import without_secrets
 
-FREE_OPTIONS = frozenset({"json", "html", "markdown", "no_github", "explain", "resume", "plan_cli", "plan_ini"})
+FREE_OPTIONS = frozenset({"no_github", "explain", "resume", "plan_cli", "plan_ini", *(row.name for row in OUTPUTS)})
 """Settings that change nothing that is measured, and those that are compared field by field."""
 
 

@@ -232,15 +232,15 @@ class ClaimedPhone:
     def _read(self, script: str) -> Context:
         """Read the sensors; whether the clocks are pinned is only known after the phone was opened."""
         seen = self._sensors.read_sensors(script)
-        context = self._sensors.describe(
-            seen,
-            at_ns=self._clock.now_ns(),
+        context = self._sensors.describe(seen, at_ns=self._clock.now_ns())
+        whys = (self._hold.why_not_pinned, self._hold.why_not_awake)
+        return replace(
+            context,
             pinned=self._hold.holds(seen.clocks) if self._open else None,
             anchor=self.toolchain.anchor,
             env=dict(self._env),
+            notes=(*context.notes, *(why for why in whys if why is not None)),
         )
-        whys = (self._hold.why_not_pinned, self._hold.why_not_awake)
-        return replace(context, notes=(*context.notes, *(why for why in whys if why is not None)))
 
     def _journal_name(self) -> str | None:
         """Name this machine's copy of its journal; None for a simulated phone, which ends with its session."""

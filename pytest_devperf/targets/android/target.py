@@ -70,9 +70,9 @@ class AndroidTarget(ClaimedPhone):
             TargetError: The phone is gone, or the app sent nothing in time.
         """
         from pytest_devperf.targets.android.app import host_app
+        from pytest_devperf.targets.app.launch import require_platform
 
-        if app.platform not in {None, "android"}:
-            raise Unsupported(f"{app.id} is an app for {app.platform}, and {self.device.name} is an Android phone")
+        require_platform(app, "android", self.device)
         self.claim()
         return host_app(app, task, self._link, build=build, announce=announce)
 

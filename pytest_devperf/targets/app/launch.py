@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import final
 
-from pytest_devperf.errors import CaseError
+from pytest_devperf.case.workload import App
+from pytest_devperf.errors import CaseError, Unsupported
+from pytest_devperf.targets.device import Device
 from pytest_devperf.targets.process import Invocation, start_in_session, text_of
 from pytest_devperf.targets.process_group import end_group
 from pytest_devperf.untrusted import last_lines
@@ -90,3 +92,13 @@ def _filled(word: str, environment: Mapping[str, str]) -> str:
     for name, value in environment.items():
         word = word.replace(f"{{{name}}}", value)
     return word
+
+
+def require_platform(app: App, platform: str, device: Device) -> None:
+    """Refuse an app for another platform than that of a device.
+
+    Raises:
+        Unsupported: The app is for another one.
+    """
+    if app.platform not in {None, platform}:
+        raise Unsupported(f"{app.id} is an app for {app.platform}, and {device.name} runs apps for {platform}")

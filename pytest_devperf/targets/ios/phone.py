@@ -16,7 +16,7 @@ from pytest_devperf.case.workload import App, Workload
 from pytest_devperf.errors import TargetError, Unsupported, UsageError
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.app.collector import Collector
-from pytest_devperf.targets.app.launch import AppCommand, build_app
+from pytest_devperf.targets.app.launch import AppCommand, build_app, require_platform
 from pytest_devperf.targets.clock import SystemClock
 from pytest_devperf.targets.device import Device, hash_unit
 from pytest_devperf.targets.ios.devicectl import Connected, launch_command, list_connected
@@ -84,8 +84,7 @@ class IosTarget:
             CaseError: The app cannot be built or started, or ended its run without a case that it must report.
             TargetError: The app sent nothing in time, or this machine is not in a network.
         """
-        if app.platform not in {None, "ios"}:
-            raise Unsupported(f"{app.id} is an app for {app.platform}, and {self.device.name} is an iPhone")
+        require_platform(app, "ios", self.device)
         with ExitStack() as stack:
             collector = stack.enter_context(Collector(task, host=own_address()))
             variables = {**app.environment, **collector.environment}

@@ -188,20 +188,14 @@ def make_context(
     at_ns: int,
     before: PhoneReading | None,
     start: Reference,
-    pinned: bool | None,
-    anchor: str | None,
-    env: Mapping[str, str | None],
 ) -> Context:
-    """Convert a reading to a context.
+    """Convert a reading to a context, without what only the session knows.
 
     Args:
         seen: The reading.
         at_ns: Its time on the session's clock.
         before: The previous reading, for values that need a difference.
         start: The phone's state when the session began.
-        pinned: Whether the session has pinned the clocks.
-        anchor: Identity of the anchor kernel.
-        env: Facts of software.
     """
     return Context(
         at_ns=at_ns,
@@ -212,7 +206,6 @@ def make_context(
         cur_khz=seen.clocks.cur_khz,
         max_khz=seen.clocks.max_khz,
         governor=seen.clocks.governor,
-        pinned=pinned,
         power_state=seen.battery.power_state,
         power_plan=POWER_PLANS[seen.power.battery_saver],
         charging=seen.battery.charging,
@@ -224,8 +217,6 @@ def make_context(
         used_ram_mb=seen.used_ram_mb,
         faked="faked" in (seen.thermal.state, seen.battery.state),
         settled=None if before is None else seen.battery.temp_c != before.battery.temp_c,
-        anchor=anchor,
-        env=env,
         notes=_notes(seen),
     )
 

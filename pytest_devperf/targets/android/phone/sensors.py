@@ -80,26 +80,15 @@ class PhoneSensors:
                 return seen if self._cpus is None else replace(seen, cpus=self._cpus)
         raise TargetError(f"{self._link.name} cut its answer off while reading its sensors", "try another cable")
 
-    def describe(
-        self,
-        seen: PhoneReading,
-        *,
-        at_ns: int,
-        pinned: bool | None,
-        anchor: str | None,
-        env: Mapping[str, str | None],
-    ) -> Context:
+    def describe(self, seen: PhoneReading, *, at_ns: int) -> Context:
         """Convert a reading to a context, with the values that need the difference to the previous reading.
 
         Args:
             seen: The reading.
             at_ns: Its time on the session's clock.
-            pinned: Whether the clocks are pinned.
-            anchor: Identity of the anchor kernel.
-            env: Facts of software.
         """
         before, self._before = self._before, seen
-        return make_context(seen, at_ns=at_ns, before=before, start=self._start, pinned=pinned, anchor=anchor, env=env)
+        return make_context(seen, at_ns=at_ns, before=before, start=self._start)
 
     def surround(self, extremes: Extremes) -> RoundContext:
         """Return the context of a run: from samples taken during it, and a reading right after it.
