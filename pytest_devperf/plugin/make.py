@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from pytest_devperf.session.kept.baselines import Baselines
 from pytest_devperf.session.kept.document_output import DocumentOutput
 from pytest_devperf.session.kept.outputs import Outputs
 from pytest_devperf.session.kept.results import Results
-from pytest_devperf.session.kept.step_summary import find_step_summary
+from pytest_devperf.session.kept.step_summary import StepSummary, find_step_summary
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.launch.handover import Surroundings
 from pytest_devperf.session.log.recorder import LogFolder, SessionLog, open_log
@@ -80,7 +81,6 @@ def make_session(
     old = _old_environment(config, settings)
     counting = SessionCounting()
     outputs = Outputs(settings, folder, config.stash.get(OUTPUT, None))
-    summary = None if settings.no_github else find_step_summary(os.environ)
     interpreters = Interpreters(
         command_line=lambda: command_line(config),
         surroundings=_surroundings(settings),
@@ -95,10 +95,8 @@ def make_session(
         plan=plan,
         mode=_mode(settings, services, old),
         targets=targets,
-        baselines=Baselines(
-            settings, storage, lambda: _devices(settings, targets) if known is None else known(), counting.known
-        ),
-        results=Results(settings, storage, targets, plan, outputs, log.name, summary),
+        baselines=Baselines(settings, storage, known or partial(_devices, settings, targets), counting.known),
+        results=Results(settings, storage, targets, plan, outputs, log.name, _step_summary(settings)),
         launchers=launchers,
         resumption=Resumption(log=log),
         reporter=reports,
@@ -136,6 +134,10 @@ def _open_log(config: pytest.Config, settings: Settings, screen: Screen) -> Sess
         config.option.randomly_seed = log.resumed.header.shuffle_seed
     config.add_cleanup(log.close)
     return log
+
+
+def _step_summary(settings: Settings) -> StepSummary | None:
+    return None if settings.no_github else find_step_summary(os.environ)
 
 
 def _devices(settings: Settings, targets: SessionTargets) -> Sequence[Device]:
