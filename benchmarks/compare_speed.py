@@ -26,7 +26,7 @@ from typing import TypeVar
 from pytest_devperf.compare.compare import compare
 from pytest_devperf.compare.history import index
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.derived import derive
 from pytest_devperf.record.record import DeviceRecord, Measurement, Record, Run, WorkloadRecord
 from pytest_devperf.store.folder import FolderStore
 

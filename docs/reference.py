@@ -55,7 +55,8 @@ def _page(title: str, *parts: str) -> str:
 
 
 def _options() -> str:
-    from pytest_devperf.session.options.table import COMPAT, FLAGS, INI_ONLY, PLAN_ROWS, ROWS, SESSION_FIELDS
+    from pytest_devperf.session.options.row import FLAGS
+    from pytest_devperf.session.options.table import COMPAT, INI_ONLY, PLAN_ROWS, ROWS, SESSION_FIELDS
 
     in_marker = {row.name for row in PLAN_ROWS} - SESSION_FIELDS
 

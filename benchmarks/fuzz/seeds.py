@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pytest_devperf.record.codec import encode
-from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.derived import derive
 from pytest_devperf.record.record import (
     Change,
     Comparison,

@@ -20,7 +20,6 @@ from pytest_devperf.sensor.context import Context
 QUIET_CPU_PCT = 5.0
 """CPU use of other programs up to which a machine is quiet: background services of an idle desktop stay below."""
 
-
 STEAL_PCT = 1.0
 """Steal time from which a hypervisor's other guests are felt: as long as the smallest tolerance in use."""
 

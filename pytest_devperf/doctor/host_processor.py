@@ -9,10 +9,8 @@ from pytest_devperf.sensor.context import Context
 NEAR_LIMIT_C = 15.0
 """Distance to the limit from which a processor may soon be slowed down: it gets 10 °C hotter within seconds."""
 
-
 COARSE_NS = 1000.0
 """Step of the clock from which single iterations of fast code cannot be timed."""
-
 
 STEADY_CLOCKS = frozenset({"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase"})
 """Sources that are read without a system call. Source: Linux Documentation/timers/timekeeping.rst."""

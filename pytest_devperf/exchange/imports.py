@@ -12,7 +12,7 @@ from pytest_devperf.exchange.imported import Imported, Series, optional_text, po
 from pytest_devperf.exchange.pytest_benchmark import PYTEST_BENCHMARK, parse_pytest_benchmark
 from pytest_devperf.metric import LATENCY, time_metric
 from pytest_devperf.record.caution import CAUTIONS, IMPORTED, ONE_START
-from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.derived import derive
 from pytest_devperf.record.record import DeviceRecord, Measurement, Record, Run, WorkloadRecord
 from pytest_devperf.sensor.run_context import RunContext
 from pytest_devperf.targets.device import HOST, Device

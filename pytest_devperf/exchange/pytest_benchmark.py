@@ -13,7 +13,6 @@ from pytest_devperf.tool.extract import distinct, durations_ns, guarded, json_in
 
 PYTEST_BENCHMARK = "pytest-benchmark"
 
-
 NEXT_STEP = "save it with --benchmark-json=FILE, or with --benchmark-save-data"
 
 

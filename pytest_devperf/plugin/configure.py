@@ -28,8 +28,9 @@ from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.session.devices.our_targets import TargetOptions
 from pytest_devperf.session.kept.document_output import DocumentOutput
 from pytest_devperf.session.kept.step_summary import is_github
+from pytest_devperf.session.options.row import FLAGS, Row
 from pytest_devperf.session.options.settings import Settings
-from pytest_devperf.session.options.table import FLAGS, ROWS, Row
+from pytest_devperf.session.options.table import ROWS
 
 if TYPE_CHECKING:
     from pytest_devperf.plugin.others.xdist import Controller

@@ -11,7 +11,8 @@ import pytest
 from pytest_devperf.errors import UsageError
 from pytest_devperf.plugin.marks import is_case
 from pytest_devperf.session.options.parse import parse_bool
-from pytest_devperf.session.options.table import ADVANCED, AIMS, COMPAT, EVERYDAY, FLAGS, INI_ONLY, PLAN_ROWS, ROWS, Row
+from pytest_devperf.session.options.row import ADVANCED, EVERYDAY, FLAGS, Row
+from pytest_devperf.session.options.table import AIMS, COMPAT, INI_ONLY, PLAN_ROWS, ROWS
 
 if TYPE_CHECKING:
     from pytest_devperf.session.options.settings import Settings

@@ -19,32 +19,25 @@ BUSY_CPU_PERCENT = 30.0
 set another value (`devperf_busy_cpu_percent`).
 """
 
-
 CONTENDED_PERCENT = 10.0
 """Share of a round spent waiting for a CPU. 0.1 to 0.2 % was observed with a free core, and 36 % with two busy programs
 on two CPUs: ten is far from both.
 """
 
-
 LOW_BATTERY_PCT = 25.0
 """Level below which phones begin to save power by themselves: warnings and savers start at 15 to 20 %."""
-
 
 FEW_ROUNDS = 5
 """Planned rounds below which the spread of rounds means little, and before which convergence is not considered."""
 
-
 GRADES: Mapping[Quality, str] = {"NOISY": "noisy", "UNTRUSTWORTHY": "untrustworthy"}
 """Caution for each grade of stability."""
-
 
 ONE_ROUND = "one round does not show how much rounds vary: measure more (--devperf-rounds, --devperf-max-time)"
 """Explanation of the grade of a single round."""
 
-
 SHOWN_FAILURES = 3
 """Failures of sensors that are shown: different failures on every look would fill the screen."""
-
 
 THERMAL_SERVICE = "thermalservice: "
 """Prefix of notes in a look about a phone's thermal service."""

@@ -9,7 +9,7 @@ import pytest
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.metric import time_metric
 from pytest_devperf.record.codec import settings_of
-from pytest_devperf.record.measurement import derive, stable_of
+from pytest_devperf.record.derived import derive, stable_of
 from pytest_devperf.record.record import DeviceRecord, Measurement, Record, Run, WorkloadRecord
 from pytest_devperf.store.folder import FolderStore
 

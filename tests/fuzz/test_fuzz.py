@@ -217,7 +217,7 @@ EXCUSED: Mapping[str, str] = {
     "store/files.py": "read",
     "store/folder.py": "read",
     "store/remote/store.py": "read",
-    "targets/android/adb/attached.py": "_usb_interface",
+    "targets/android/adb/client.py": "_usb_interface",
     "targets/android/claimed_phone.py": "read_sensors",
     "targets/android/phone/identity.py": "read_identity",
     "targets/android/phone/limits.py": "read_limits",

@@ -12,7 +12,8 @@ from pytest_devperf.case.plan import Plan
 from pytest_devperf.compare.noise import noise
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.metric import Metric, memory_metric, time_metric
-from pytest_devperf.record.measurement import derive, scalar_measurement, stable_of
+from pytest_devperf.record.derived import derive, stable_of
+from pytest_devperf.record.measurement import scalar_measurement
 from pytest_devperf.record.record import (
     Change,
     Commit,

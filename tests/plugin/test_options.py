@@ -11,11 +11,12 @@ import pytest
 from pytest_devperf.case.plan import PLAN_UNITS, Plan
 from pytest_devperf.errors import UsageError
 from pytest_devperf.plugin.options import check_values
-from pytest_devperf.session.options.table import FLAGS, INI_ONLY, PLAN_ROWS, ROWS, SESSION_FIELDS
+from pytest_devperf.session.options.row import FLAGS
+from pytest_devperf.session.options.table import INI_ONLY, PLAN_ROWS, ROWS, SESSION_FIELDS
 
 if TYPE_CHECKING:
     from conftest import Suite
-    from pytest_devperf.session.options.table import Row
+    from pytest_devperf.session.options.row import Row
 
 USAGE = pytest.ExitCode.USAGE_ERROR
 FIELDS = {field.name: field for field in fields(Plan)}

@@ -16,7 +16,7 @@ from pytest_devperf.compare.history import Baseline, index
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.explain.cause import MeasuredChange, explain
 from pytest_devperf.explain.profile import Edge, Profile, Row
-from pytest_devperf.record.measurement import derive, stable_of
+from pytest_devperf.record.derived import derive, stable_of
 from pytest_devperf.record.record import Commit, DeviceRecord, Measurement, Record, Run, WorkloadRecord
 from pytest_devperf.report.report import Report
 from pytest_devperf.sensor.run_context import ClockState, RunContext

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pytest_devperf.compare.history import Baseline, BaselineRun
-from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.derived import derive
 from pytest_devperf.record.record import (
     Comparison,
     Confirmation,

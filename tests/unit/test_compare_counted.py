@@ -17,7 +17,8 @@ from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.rule.counted import awaits_recount, disagreement, judge_count, unlike_counting
 from pytest_devperf.compare.words import sentence
 from pytest_devperf.metric import IR, count_metric
-from pytest_devperf.record.measurement import count_measurement, derive, with_confirmation
+from pytest_devperf.record.derived import derive
+from pytest_devperf.record.measurement import count_measurement, with_confirmation
 from pytest_devperf.record.record import Change, Counting, DeviceRecord, Measurement, Record, WorkloadRecord
 
 POLICY = Policy()

@@ -21,7 +21,7 @@ from pytest_devperf.compare.stopping.decision import (
     next_of_saving,
     starts_of,
 )
-from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.derived import derive
 from pytest_devperf.record.record import Confirmation
 
 POLICY = Policy()

@@ -15,7 +15,7 @@ from pytest_devperf.compare.in_turns.case import judge_in_turns
 from pytest_devperf.compare.in_turns.metric import LOOKS, MANY, MANY_LOOKS, judge_pairs, level_of, looks_of
 from pytest_devperf.compare.in_turns.pairs import ROUNDS, Pair, alike, pairs_of, rounds_of_next, turns
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.derived import derive
 from pytest_devperf.record.record import Change
 
 POLICY = Policy()

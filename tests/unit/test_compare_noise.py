@@ -11,7 +11,7 @@ from rule_samples import ANCHOR, record, scalars, timed
 from pytest_devperf.compare import noise as module
 from pytest_devperf.compare.noise import NEIGHBOURS, Noise, noise, recommended
 from pytest_devperf.compare.policy import Policy
-from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.derived import derive
 from pytest_devperf.record.record import Measurement, Record, WorkloadRecord
 from pytest_devperf.sensor.run_context import RunContext
 

@@ -16,7 +16,7 @@ from pytest_devperf.compare.compare import compare, compare_so_far
 from pytest_devperf.compare.looks import Further
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.stopping.bound import early_bound_ns
-from pytest_devperf.record.measurement import derive
+from pytest_devperf.record.derived import derive
 from pytest_devperf.record.record import Change, Confirmation, Measurement, Record
 from pytest_devperf.sensor.run_context import RunContext
 

@@ -12,14 +12,8 @@ from pytest_devperf import stats
 from pytest_devperf.case.plan import Plan
 from pytest_devperf.measure.round import Round, StartResult
 from pytest_devperf.metric import Metric, memory_metric, start_metric, time_metric
-from pytest_devperf.record.measurement import (
-    derive,
-    scalar_measurement,
-    series,
-    stable_of,
-    time_measurement,
-    with_confirmation,
-)
+from pytest_devperf.record.derived import derive, stable_of
+from pytest_devperf.record.measurement import scalar_measurement, series, time_measurement, with_confirmation
 
 LATENCY = time_metric("latency")
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_devperf import inputs
 from pytest_devperf.errors import CaseError, UsageError
 from pytest_devperf.simphone.adb.server import adb_program
-from pytest_devperf.targets.android.adb.attached import make_client
+from pytest_devperf.targets.android.adb.client import make_client
 from pytest_devperf.targets.android.open import NoUsablePhone, open_target
 
 

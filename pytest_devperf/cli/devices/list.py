@@ -90,7 +90,8 @@ def _this_machine() -> Listed:
 
 def _phones() -> Iterator[Listed]:
     """List the phones that adb knows; none if it is not installed or knows of no server."""
-    from pytest_devperf.targets.android.adb.attached import list_attached, make_client, may_find_phones
+    from pytest_devperf.targets.android.adb.attached import list_attached
+    from pytest_devperf.targets.android.adb.client import make_client, may_find_phones
 
     try:
         attached = list_attached(make_client(None)) if may_find_phones(None) else ()

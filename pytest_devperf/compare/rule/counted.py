@@ -12,7 +12,7 @@ from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.rule.threshold import Bound, beyond, tolerance_of, widest
 from pytest_devperf.metric import IR, LATENCY
 from pytest_devperf.record.caution import CAUTIONS
-from pytest_devperf.record.measurement import centre_of_layouts
+from pytest_devperf.record.derived import centre_of_layouts
 from pytest_devperf.record.record import Change, Comparison, Counting, Measurement, Record, Verdict
 
 COUNTED = "counted"

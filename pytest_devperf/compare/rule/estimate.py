@@ -10,7 +10,7 @@ from pytest_devperf import stats
 from pytest_devperf.compare.policy import Iqr
 from pytest_devperf.measure.undisturbed import undisturbed
 from pytest_devperf.metric import LARGEST_VALUE, LONGEST_NS, SHORTEST_NS
-from pytest_devperf.record.measurement import centre_of_few
+from pytest_devperf.record.derived import centre_of_few
 from pytest_devperf.record.record import Confirmation, Measurement
 
 FEWEST_ROUNDS = 3

@@ -10,7 +10,7 @@ import msgspec
 from pytest_devperf.case.digest import Digest
 from pytest_devperf.case.fingerprint import FINGERPRINT_DIGITS
 from pytest_devperf.measure.round import Round
-from pytest_devperf.record.measurement import stable_of
+from pytest_devperf.record.derived import stable_of
 from pytest_devperf.record.own_cautions import RunFacts, own_cautions
 from pytest_devperf.record.record import Record, SkippedMethod, WorkloadRecord
 from pytest_devperf.sensor.run_context import RunContext

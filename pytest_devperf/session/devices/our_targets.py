@@ -86,7 +86,8 @@ def _of_phone(options: TargetOptions) -> PhoneOptions:
 
 
 def _simulated(targets: SessionTargets, options: TargetOptions) -> AndroidTarget | None:
-    from pytest_devperf.targets.android.adb.attached import choose, list_attached, make_client
+    from pytest_devperf.targets.android.adb.attached import choose, list_attached
+    from pytest_devperf.targets.android.adb.client import make_client
     from pytest_devperf.targets.android.target import AndroidTarget
 
     phone = targets.simulated

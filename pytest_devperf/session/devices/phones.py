@@ -37,7 +37,8 @@ def find_phones(settings: Settings, workers: int) -> Sequence[Phone]:
 
 def _attached(settings: Settings, workers: int) -> list[Phone]:
     """Choose real phones: those that adb lists and that can be used."""
-    from pytest_devperf.targets.android.adb.attached import list_attached, make_client, serial_of_environment
+    from pytest_devperf.targets.android.adb.attached import list_attached, serial_of_environment
+    from pytest_devperf.targets.android.adb.client import make_client
     from pytest_devperf.targets.android.options import PhoneOptions
     from pytest_devperf.targets.android.target import AndroidTarget
 

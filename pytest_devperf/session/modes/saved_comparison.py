@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pytest_devperf.compare.policy import Policy
     from pytest_devperf.record.record import Comparison, Record
 
-
 CompareHook = Callable[["Record", "Baseline", "Policy"], "Comparison | None"]
 """Another plugin's verdict; None: it has none."""
 

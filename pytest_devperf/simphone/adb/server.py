@@ -12,7 +12,7 @@ import time
 from typing import final
 
 from pytest_devperf.errors import TargetError, UsageError
-from pytest_devperf.targets.android.adb.attached import load_adbutils
+from pytest_devperf.targets.android.adb.client import load_adbutils
 
 START_S = 60.0
 """Longest wait for the server: it takes 0.1 s, or 3 s if an older adb searches for cables first, and more on a busy

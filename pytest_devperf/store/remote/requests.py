@@ -27,10 +27,8 @@ def without_secrets(text: str) -> str:
 
 Result = TypeVar("Result")
 
-
 DELAYS_S = (0.2, 1.0, 5.0)
 """Waits before a request is made again: a server restarts in seconds, and fsspec's packages try again, too."""
-
 
 PERMANENT = (
     FileNotFoundError,

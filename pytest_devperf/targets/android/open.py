@@ -9,11 +9,10 @@ from pytest_devperf.targets.android.adb.attached import (
     demand,
     find_named,
     list_attached,
-    make_client,
-    may_find_phones,
     serial_of_environment,
     troubles,
 )
+from pytest_devperf.targets.android.adb.client import make_client, may_find_phones
 from pytest_devperf.targets.android.options import PhoneOptions
 from pytest_devperf.targets.android.target import AndroidTarget
 from pytest_devperf.targets.protocol import Clock

@@ -15,7 +15,6 @@ from pytest_devperf.errors import UsageError
 
 LIST_REMEDY = "check that `xcrun devicectl list devices` works"
 
-
 LIST_S = 60.0
 """Longest wait for the list of devices: `devicectl` also looks for them in the network."""
 

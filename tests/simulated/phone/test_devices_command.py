@@ -15,7 +15,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import DeviceRecord, Run
 from pytest_devperf.simphone import AdbServer, SimPhone
 from pytest_devperf.store.folder import FolderStore
-from pytest_devperf.targets.android.adb.attached import make_client
+from pytest_devperf.targets.android.adb.client import make_client
 from pytest_devperf.targets.android.options import PhoneOptions
 from pytest_devperf.targets.android.target import AndroidTarget
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_devperf.errors import CaseError, UsageError
-from pytest_devperf.targets.android.adb.attached import Attached, demand_server, list_attached, make_client
+from pytest_devperf.targets.android.adb.attached import Attached, list_attached
+from pytest_devperf.targets.android.adb.client import demand_server, make_client
 from pytest_devperf.targets.android.adb.loss import STATES_OF_LOSS, lost
 from pytest_devperf.targets.android.adb.stream import CompletedScript, Stream, Timeout
 from pytest_devperf.targets.android.adb.sync import TransferRefused, fetch_file, send_file
