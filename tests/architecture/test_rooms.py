@@ -1,15 +1,20 @@
-"""The contract `no-circles` of import-linter detects import cycles, including those of type annotations."""
+"""No room is crowded, and import-linter detects import cycles, including those of type annotations."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+ROOT = Path(__file__).parents[2]
+PYPROJECT = ROOT / "pyproject.toml"
+
+MOST_MODULES = 13
+"""Modules of a room: more are not found by their names alone, and belong in rooms of their own."""
 
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
@@ -47,3 +52,9 @@ def test_a_circle_within_a_room_breaks_the_contract(tmp_path: Path, back: str) -
 
 def test_one_way_keeps_the_contract(tmp_path: Path) -> None:
     assert "1 kept, 0 broken" in _lint(tmp_path, AT_ONCE, "")
+
+
+def test_no_room_is_crowded() -> None:
+    modules = Counter(each.parent for each in (ROOT / "pytest_devperf").rglob("*.py") if each.name != "__init__.py")
+    assert modules
+    assert {str(room.relative_to(ROOT)): count for room, count in modules.items() if count > MOST_MODULES} == {}

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from pytest_devperf import stats
 from pytest_devperf.compare.policy import Policy
 from pytest_devperf.compare.rule.baseline import BaselineEstimate, estimate_baseline
-from pytest_devperf.compare.rule.estimate import Estimate, NotSamples, anchored_throughout, estimate, estimate_confirmation
+from pytest_devperf.compare.rule.estimate import (
+    Estimate,
+    NotSamples,
+    anchored_throughout,
+    estimate,
+    estimate_confirmation,
+)
 from pytest_devperf.compare.rule.threshold import Bound, beyond, floor_of, threshold, tolerance_of
 from pytest_devperf.record.record import Measurement
 

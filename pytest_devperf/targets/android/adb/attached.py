@@ -12,7 +12,6 @@ from pytest_devperf.targets.android.adb.client import demand_server, number_of
 SERIAL_VARIABLE = "ANDROID_SERIAL"
 """Selects one of several phones. Source: AOSP, packages/modules/adb/docs/user/adb.1.md."""
 
-
 READY = "device"
 """State of a phone that can be used (AOSP: packages/modules/adb/docs/user/adb.1.md, `get-state`)."""
 
