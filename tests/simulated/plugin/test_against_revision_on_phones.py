@@ -95,7 +95,7 @@ def test_a_model_is_compared_with_that_of_the_revision(
     session: Session, repository: Repository, tmp_path: Path
 ) -> None:
     folder = tmp_path / "setups" / "sim"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     build_stand_in("executor_runner", folder)
     model = session.path / "m.pte"
     model.write_bytes(pte())
