@@ -124,6 +124,17 @@ def test_the_nodes_of_a_model_are_timed_and_nothing_of_it_stays(
     assert all(numpy.array_equal(before[name], after[name]) for name in before)
 
 
+def test_the_counters_of_a_run_are_part_of_its_context(
+    target: AndroidTarget, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = property(lambda _: {"instructions": 900, "cycles": 300})
+    with target.start(model, 0) as runner:
+        assert isinstance(runner, ContextReporting)
+        monkeypatch.setattr("pytest_devperf.targets.android.runner.reply.RunnerReply.counters", counted)
+        runner.run(3, 1)
+        assert runner.round_context().counters == {"instructions": 900, "cycles": 300}
+
+
 def test_an_unreadable_trace_is_one_line(target: AndroidTarget, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_devperf.targets.android.phone.work_folder.WorkFolder.read", lambda *_: b"[")
     with target.start(model, 0) as runner:

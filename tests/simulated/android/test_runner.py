@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_devperf.case.workload import Model
+from pytest_devperf.targets.android.runner.build import compile_runner
 from pytest_devperf.targets.android.runner.manifest import format_manifest, raw_bytes
 from pytest_devperf.targets.android.runner.onnx import check
 from pytest_devperf.targets.android.runner.setup import LIBRARY, RUNNER, Setup
@@ -100,6 +101,24 @@ def test_a_trace_times_each_node_and_the_model_runs_on(folder: Path) -> None:
     assert {row.calls for row in rows} == {1.0}
     assert len(again["ns"]) == 2
     assert before == after
+
+
+def test_a_run_holds_what_the_counters_of_its_thread_counted(folder: Path) -> None:
+    compiler = next(Path(found) for name in ("cc", "gcc", "clang") if (found := shutil.which(name)))
+    compile_runner(compiler, folder / RUNNER, flags=["-DDEVPERF_SOFTWARE_COUNTERS"])
+
+    _, first, second = run(folder, "serve", "manifest.txt", stdin="run 1 1 0\nrun 5000 1 0\n")
+
+    if first["cycles"] is None:
+        pytest.skip("this system lets nobody count")
+    assert 0 < first["cycles"] < second["cycles"]
+
+
+def test_without_counters_a_run_is_measured_as_ever(folder: Path) -> None:
+    _, answer = run(folder, "serve", "manifest.txt", stdin="run 3 1 0\n")
+
+    assert len(answer["ns"]) == 3
+    assert (answer["instructions"] is None) == (answer["cycles"] is None)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")

@@ -137,6 +137,7 @@ class OnnxRunner:
                 wall_ns=last.wall_ns,
                 waited_ns=last.waited_ns,
                 slept=last.slept,
+                counters=last.counters,
             )
         return self._round_context
 

@@ -14,6 +14,9 @@ SLEPT_NS = 1_000_000
 
 Time = Annotated[float, msgspec.Meta(ge=SHORTEST_NS, le=LONGEST_NS)]
 Span = Annotated[int, msgspec.Meta(ge=0, le=int(LONGEST_NS))]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**18)]
+"""Events of a hardware counter: at 10 GHz, no round has more in years."""
+
 Size = Annotated[int, msgspec.Meta(ge=0, le=MOST_BYTES)]
 Sampled = Annotated[int, msgspec.Meta(ge=0, le=10**10)]
 """kHz of a clock, or KiB of memory: up to 10 TiB."""
@@ -65,6 +68,8 @@ class RunnerReply(msgspec.Struct, frozen=True):
     wall_ns: Span | None = None
     waited_ns: Span | None = None
     slept_ns: Span | None = None
+    instructions: Count | None = None
+    cycles: Count | None = None
     watched: tuple[Watched, ...] = ()
     outputs: tuple[ModelOutput, ...] = ()
     trace: Name | None = None
@@ -73,6 +78,13 @@ class RunnerReply(msgspec.Struct, frozen=True):
     loaded: Size | None = None
     peak: Size | None = None
     disposed: Size | None = None
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The hardware counters of the run; empty unless all can be read."""
+        if self.instructions is None or self.cycles is None:
+            return {}
+        return {"instructions": self.instructions, "cycles": self.cycles}
 
     @property
     def slept(self) -> bool:

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "manifest.h"
 #include "ort.h"
 #include "proc.h"
@@ -102,6 +103,7 @@ static void run(int64_t iterations, int64_t loops, int64_t after) {
     double factor = slowdown();
     double *ns = need((size_t)iterations, sizeof *ns);
     watch_reset();
+    counters_start();
     /* The interval of the wall time encloses that of the wait: otherwise a thread that loses its CPU between two
      * reads would seem to wait longer than the round took. */
     int64_t asleep = suspended_ns(), begin = wall_ns(), waited = waited_ns();
@@ -115,6 +117,7 @@ static void run(int64_t iterations, int64_t loops, int64_t after) {
     thread = thread_cpu_ns() - thread;
     int64_t waited_after = waited_ns(), end = wall_ns();
     asleep = suspended_ns() - asleep;
+    counters_stop();
     for (int64_t i = 0; i < iterations; i++) {
         ns[i] = ns[i] / (double)loops * factor;
         if (loops == 1) ns[i] = (double)(int64_t)(ns[i] + 0.5); /* an integer if nothing was divided */
@@ -127,6 +130,7 @@ static void run(int64_t iterations, int64_t loops, int64_t after) {
     json_size("waited_ns", waited < 0 || waited_after < 0 ? -1 : waited_after - waited);
     json_int("slept_ns", asleep > 0 ? asleep : 0); /* the two clocks are not read at the same time */
     watch_json();
+    counters_json();
     json_anchors(after);
     json_end();
     free(ns);
