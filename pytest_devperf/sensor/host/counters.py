@@ -130,7 +130,7 @@ def open_event(event: Event) -> int:
 def words_of(error: OSError) -> str:
     """Explain why nothing can be counted.
 
-    >>> words_of(OSError(errno.ENOENT, "")), words_of(OSError(errno.EACCES, ""))[:34]
+    >>> words_of(OSError(errno.ENOENT, "")), words_of(OSError(errno.EACCES, ""))[:35]
     ('this machine has no hardware counters, as most virtual ones', 'the system forbids to read counters')
     """
     if error.errno in {errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV}:
