@@ -7,12 +7,14 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 
 import pytest
+from waiting import until
 
 from pytest_devperf.errors import CaseError, TargetError
 from pytest_devperf.targets.app.collector import Collector
-from pytest_devperf.targets.app.intake import MOST_BYTES
+from pytest_devperf.targets.app.intake import MOST_BYTES, MOST_STRANGERS
 from pytest_devperf.targets.app.wire import Task
 
 
@@ -241,6 +243,65 @@ def test_a_hundred_cases_posted_at_once_are_all_recorded_once(collector: Collect
     app.end()
 
     assert sorted(names(collector)) == sorted(f"case {number}" for number in range(50))
+
+
+@pytest.fixture
+def many_files() -> Iterator[int]:
+    """Allow as many open sockets as the system does; the number of clients that leaves room for."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = 4096 if hard == resource.RLIM_INFINITY else min(4096, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+    yield min(1000, most - 500)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /v1/cases HTTP/1.1\r\nContent-Le",
+        b"POST /v1/cases HTTP/1.1\r\nAuthorization: Bearer wrong\r\nContent-Length: 16777216\r\n\r\n{",
+    ],
+)
+def test_a_thousand_slow_clients_take_few_threads_and_do_not_keep_the_app_out(
+    collector: Collector, app: App, many_files: int, sent: bytes
+) -> None:
+    before = threading.active_count()
+    with ExitStack() as stack:
+        most = 0
+        for number in range(many_files):
+            slow = stack.enter_context(socket.create_connection(("127.0.0.1", collector.port)))
+            with suppress(OSError):  # it was closed already
+                slow.sendall(sent)
+            if number % 100 == 0:
+                assert app.post("/v1/cases", case(f"case {number}"))[0] == 201
+            until(lambda: threading.active_count() - before <= MOST_STRANGERS + 1)
+            most = max(most, len(collector._server._strangers))
+        assert app.post("/v1/cases", case("last"))[0] == 201
+        app.end()
+    assert most <= MOST_STRANGERS
+    assert names(collector)[-1] == "last"
+
+
+def test_an_app_that_showed_its_token_is_not_closed_for_others(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = threading.Event()
+    know = collector._server.know
+    monkeypatch.setattr(collector._server, "know", lambda request: (know(request), shown.set()))
+    body = json.dumps(case("slow")).encode()
+    head = f"POST /v1/cases HTTP/1.1\r\nAuthorization: Bearer {collector.token}\r\nContent-Length: {len(body)}\r\n\r\n"
+    with ExitStack() as stack:
+        slow = stack.enter_context(socket.create_connection(("127.0.0.1", collector.port)))
+        slow.sendall(head.encode() + body[:5])
+        shown.wait()
+        for _ in range(2 * MOST_STRANGERS):
+            stack.enter_context(socket.create_connection(("127.0.0.1", collector.port)))
+        slow.sendall(body[5:])
+        answer = http.client.HTTPResponse(slow)
+        answer.begin()
+        assert answer.status == 201
 
 
 def test_an_address_of_another_machine_is_an_error() -> None:

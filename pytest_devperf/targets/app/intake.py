@@ -5,9 +5,12 @@ from __future__ import annotations
 import hmac
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR, socket
 from socketserver import TCPServer
+from threading import Lock
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -23,6 +26,15 @@ REQUEST_S = 20.0
 
 MOST_DIGITS = 18
 """Digits of a length that are parsed; a longer one is too large in any case."""
+
+MOST_STRANGERS = 32
+"""Connections at once that have not shown the token. An app has a few, and shows it within milliseconds."""
+
+WAITING = 128
+"""Connections that may wait to be accepted; with the default of five, an app waits a second while others connect."""
+
+DRAINED_AT_ONCE_BYTES = 1 << 16
+"""Bytes of a refused body that are in memory."""
 
 MOST_DRAINED_BYTES = 1 << 20
 """Bytes of a refused body that are read and dropped: otherwise the client sees a broken connection, not the reason."""
@@ -63,13 +75,43 @@ class Receiving(Protocol):
 
 
 class IntakeServer(ThreadingHTTPServer):
-    """The server of one collector."""
+    """The server of one collector, with a thread for each connection.
+
+    Anybody in the network can connect. If more connections than `MOST_STRANGERS` have not shown the token, the oldest
+    of them is closed, so that slow ones neither use up threads nor keep the app out.
+    """
 
     daemon_threads = True
+    request_queue_size = WAITING
 
     def __init__(self, address: tuple[str, int], receiver: Receiving) -> None:
         self.receiver = receiver
+        self._strangers: dict[socket, None] = {}
+        self._lock = Lock()
         super().__init__(address, _Request)
+
+    def process_request(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
+        """Start a thread for a connection; close the oldest one that is not known if there are too many."""
+        assert isinstance(request, socket)
+        with self._lock:
+            oldest = next(iter(self._strangers)) if len(self._strangers) >= MOST_STRANGERS else None
+            if oldest is not None:
+                del self._strangers[oldest]
+                with suppress(OSError):
+                    oldest.shutdown(SHUT_RDWR)  # its thread reads the end, and closes it
+            self._strangers[request] = None
+        super().process_request(request, client_address)
+
+    def know(self, request: socket) -> None:
+        """Note that a connection showed the token."""
+        with self._lock:
+            self._strangers.pop(request, None)
+
+    def shutdown_request(self, request: socket | tuple[bytes, socket]) -> None:
+        """Close a connection that was answered."""
+        assert isinstance(request, socket)
+        self.know(request)
+        super().shutdown_request(request)
 
     def server_bind(self) -> None:
         """Bind without a name lookup for this machine, which can take seconds."""
@@ -138,7 +180,7 @@ class _Request(BaseHTTPRequestHandler):
         except RequestRefused as refused:
             receiver.refusals.append(str(refused))
             status, answer = refused.status, {"error": str(refused)}
-        self.rfile.read(min(self.unread_bytes, MOST_DRAINED_BYTES))
+        self._drain()
         data = msgspec.json.encode(answer)
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -146,6 +188,12 @@ class _Request(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(data)
+
+    def _drain(self) -> None:
+        """Read the rest of the body, and drop it."""
+        left_bytes = min(self.unread_bytes, MOST_DRAINED_BYTES)
+        while left_bytes and (read := self.rfile.read(min(left_bytes, DRAINED_AT_ONCE_BYTES))):
+            left_bytes -= len(read)
 
     def _measure_body(self) -> None:
         length = self.headers.get("Content-Length", "0" if self.command == "GET" else "")
@@ -157,6 +205,7 @@ class _Request(BaseHTTPRequestHandler):
         sent = self.headers.get("Authorization", "").encode("utf-8", "replace")
         if not hmac.compare_digest(sent, f"Bearer {self.server.receiver.token}".encode()):
             raise RequestRefused(HTTPStatus.UNAUTHORIZED, "the token is another run's: pass DEVPERF_TOKEN on unchanged")
+        self.server.know(self.connection)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it
         """Print nothing: the terminal belongs to pytest."""
