@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
 
 import hypothesis
 import psutil
@@ -26,6 +27,30 @@ hypothesis.settings.load_profile("devperf")
 
 USUAL_HANDLERS = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL, "SIGTERM": signal.SIG_DFL}
 """What Python does on signals in a terminal; `nohup pytest &` passes SIGINT and SIGHUP on as ignored."""
+
+
+CAMPAIGN = "campaign"
+"""Property of a report with what a test of `tests/faults` did to sessions and saves."""
+
+
+@pytest.fixture
+def campaign(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
+    """Record how often a fault was caused, for the table at the end of the run."""
+    return lambda fault, times: record_property(CAMPAIGN, (fault, times))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the faults campaign did, also if the workers of pytest-xdist did it."""
+    times = Counter[str]()
+    for report in (each for reports in terminalreporter.stats.values() for each in reports):
+        for name, value in getattr(report, "user_properties", ()) if getattr(report, "when", "") == "call" else ():
+            if name == CAMPAIGN:
+                times[value[0]] += value[1]
+    if times:
+        terminalreporter.section("faults")
+        for fault, count in sorted(times.items()):
+            terminalreporter.write_line(f"{count:6} {fault}")
+        terminalreporter.write_line(f"{sum(times.values()):6} in all")
 
 
 @pytest.fixture

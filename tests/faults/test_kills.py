@@ -1,6 +1,7 @@
 """A process that is killed at any step harms nothing that was saved, and loses at most one process start.
 
-Small here; `DEVPERF_FAULTS=1000 pytest tests/faults -s` kills sessions a thousand times.
+Small here; `DEVPERF_FAULTS=1000 pytest tests/faults --timeout=0` kills sessions a thousand times. The counts are
+printed at the end of the run.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def no_git(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("saved", [0, 2])
 @pytest.mark.parametrize("append", [False, True])
-def test_a_save_that_is_killed_at_any_step_harms_nothing(tmp_path: Path, saved: int, append: bool) -> None:
+def test_a_save_that_is_killed_at_any_step_harms_nothing(
+    tmp_path: Path, saved: int, append: bool, campaign: Callable[[str, int], None]
+) -> None:
     steps = 0
     while True:
         folder = tmp_path / str(steps)
@@ -88,6 +91,7 @@ def test_a_save_that_is_killed_at_any_step_harms_nothing(tmp_path: Path, saved: 
             break
         steps += 1
     assert steps > 5
+    campaign("kills at every step of a save", steps)
 
 
 # -- sessions ---------------------------------------------------------------------------------------
@@ -130,7 +134,7 @@ def killed_at(step: int, folder: Path, work: Callable[[], object]) -> Callable[[
 
 @pytest.mark.parametrize("kind", SESSIONS)
 def test_a_session_that_is_killed_again_and_again_ends_as_one_that_was_not(
-    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, kind: str, campaign: Callable[[str, int], None]
 ) -> None:
     settings, chance = SESSIONS[kind], random.Random(f"{SEED} {kind}")
     drive(TWO, tmp_path, save="base", takes_ns=SPEED)
@@ -159,5 +163,5 @@ def test_a_session_that_is_killed_again_and_again_ends_as_one_that_was_not(
     if any((tmp_path / "logs").glob("*.log")):
         measure(tmp_path, tmp_path / "last.txt", resume=True, **settings)
         assert without_names((tmp_path / "last.txt").read_bytes()) == whole
-    with capsys.disabled():
-        print(f"\n{kind}: {kills} kills, {resumed} sessions resumed to their end, none differs, none torn")  # noqa: T201
+    campaign(f"kills of sessions while {kind}", kills)
+    campaign(f"sessions resumed to their end while {kind}, each as one that was not killed", resumed)

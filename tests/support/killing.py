@@ -31,24 +31,56 @@ class Countdown:
         self.left -= 1
 
 
-def watch_changes(folder: Path, at_change: Callable[[], None]) -> None:
-    """Call a function before each change below a folder and each sync; this lasts until the process ends."""
+CREATES = frozenset({"open", "os.mkdir"})
+"""Those of them that need space."""
+
+
+def watch_changes(folder: Path, at_change: Callable[[], None], events: frozenset[str] = CHANGES) -> None:
+    """Call a function before each change below a folder and each sync of it; this lasts until the process ends."""
     root, fsync = str(folder), os.fsync
 
     def synced(descriptor: int) -> None:
-        at_change()
+        if _path_of(descriptor, root).startswith(root):
+            at_change()
         fsync(descriptor)
 
     os.fsync = synced
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
-        if event not in CHANGES or not isinstance(args[0], (str, bytes, os.PathLike)):
+        if event not in events or not isinstance(args[0], (str, bytes, os.PathLike)):
             return
         reads = event == "open" and isinstance(args[2], int) and not args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
         if not reads and os.fsdecode(args[0]).startswith(root):
             at_change()
 
     sys.addaudithook(hook)
+
+
+class Failing:
+    """Makes every change from a step on fail, as on a disk that filled up; what was begun can be deleted."""
+
+    def __init__(self, step: int, number: int) -> None:
+        self.left = step
+        self.number = number
+
+    def __call__(self) -> None:
+        if self.left > 0:
+            self.left -= 1
+            return
+        raise OSError(self.number, os.strerror(self.number))
+
+
+def _path_of(descriptor: int, otherwise: str) -> str:
+    """Find the path of an open file, on systems that show it."""
+    try:
+        return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    except OSError:
+        return otherwise
+
+
+def watch_growth(folder: Path, at_change: Callable[[], None]) -> None:
+    """Call a function before anything below a folder is created or synced; this lasts until the process ends."""
+    watch_changes(folder, at_change, CREATES)
 
 
 def in_child(work: Callable[[], object]) -> int:

@@ -540,28 +540,28 @@ save_run(store, run, append=sys.argv[2] == "append")
 
 
 @pytest.mark.parametrize("below", [True, False], ids=["a store", "no store yet"])
-@pytest.mark.parametrize(("word", "generations"), [("anew", 12), ("append", 1)])
+@pytest.mark.parametrize(("word", "count", "generations"), [("anew", 12, 12), ("append", 32, 1)])
 def test_sessions_that_save_at_the_same_moment_share_a_generation_only_if_they_append(
-    tmp_path, word, generations, below
+    tmp_path, word, count, generations, below
 ):
     store = FolderStore(tmp_path / "store")
     if below:
         store.save(a_run("other"))
     command = [sys.executable, "-c", SAVER, str(store.path), word]
-    savers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(12)]
+    savers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]
     for saver in savers:
         assert saver.stdout.readline() == b"ready\n"
     for saver in savers:
         saver.stdin.close()
-    assert [saver.wait() for saver in savers] == [0] * 12
+    assert [saver.wait() for saver in savers] == [0] * count
     for saver in savers:
         saver.stdout.close()
 
     found = store.runs(FINGERPRINT, "main")
-    assert len(found) == 12
+    assert len(found) == count
     assert len({run.generation for run in found}) == generations
     assert [run.generation for run in found] == sorted((run.generation for run in found), reverse=True)
-    assert len(store.runs(FINGERPRINT, "main", newest=True)) == 12 / generations
+    assert len(store.runs(FINGERPRINT, "main", newest=True)) == count / generations
 
 
 @pytest.mark.parametrize(("spec", "place"), [(None, ".devperf"), ("kept/here", "kept/here"), ("file://x", "x")])

@@ -22,7 +22,7 @@ pytest.importorskip("s3fs")
 moto_server = pytest.importorskip("moto.server")
 
 HOST = DeviceRecord(fingerprint="0123456789ab", kind="host", model="Board")
-SAVERS = 8
+SAVERS = 32
 SECRET = "hush-hush-hush"
 
 
