@@ -81,12 +81,22 @@ def test_tests_that_import_nothing_of_the_revision_are_reported(suite: Suite, re
     assert "the tests imported no module of v1 (" in suite.flat(result)
 
 
-def test_an_unknown_revision_is_refused_before_anything_runs(two_cases: Suite, repository: Repository) -> None:
+@pytest.mark.parametrize(
+    ("named", "sentence"),
+    [
+        ("nonsense", "no such revision in "),
+        ("v1..nonsense", "no revision nonsense in "),
+        ("nonsense..v1", "no revision nonsense in "),
+    ],
+)
+def test_an_unknown_revision_is_refused_before_anything_runs(
+    two_cases: Suite, repository: Repository, named: str, sentence: str
+) -> None:
     repository.commit("v1", {"measured.py": OLD})
-    result = two_cases.run("--devperf-against=nonsense")
+    result = two_cases.run(f"--devperf-against={named}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = result.stderr.str().strip().splitlines()
-    assert "--devperf-against=nonsense: no such revision in " in line
+    assert f"--devperf-against={named}: {sentence}" in line
     assert line.endswith("pass a revision, or an interpreter (.../bin/python)")
     assert "passed" not in result.stdout.str()
 
