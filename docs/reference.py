@@ -240,6 +240,10 @@ def _readers() -> str:
     )
 
 
+PACKED, ROWS = "PackedRows", "tuple[tuple[float, ...], ...]"
+"""The class of rows that were read, and the type that it looks like."""
+
+
 def _document() -> str:
     from pytest_devperf.record.record import Document
 
@@ -262,7 +266,7 @@ def _kinds(kind: type, seen: list[type] | None = None) -> list[type]:
     seen.append(kind)
     for hint in typing.get_type_hints(kind).values():
         for part in _parts(hint):
-            if isinstance(part, type) and part.__module__.startswith("pytest_devperf"):
+            if isinstance(part, type) and part.__module__.startswith("pytest_devperf") and part.__name__ != PACKED:
                 _kinds(part, seen)
     return seen
 
@@ -283,7 +287,7 @@ def _fields(kind: type) -> Iterator[tuple[str, str, str]]:
         text = ""
         if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
             text = " ".join(str(following.value.value).split())
-        yield node.target.id, ast.unparse(node.annotation), text
+        yield node.target.id, ast.unparse(node.annotation).replace("Rows", ROWS), text
 
 
 def _escaped(text: str) -> str:

@@ -34,7 +34,7 @@ from pytest_devperf.model_file.executorch import parse_executorch, read_executor
 from pytest_devperf.model_file.litert import parse_litert, read_litert
 from pytest_devperf.model_file.onnx import parse_schema, read_schema
 from pytest_devperf.model_file.tensor import TensorSpec
-from pytest_devperf.record.codec import decode, decode_heads, encode
+from pytest_devperf.record.codec import decode, decode_heads, decode_outlines, encode
 from pytest_devperf.record.record import Document
 from pytest_devperf.report.detail import failure_text
 from pytest_devperf.report.report import Report
@@ -323,6 +323,7 @@ def _files() -> Iterator[Parser]:
     stored = [seeds.document(), seeds.LFS]
     yield _row("store document", lambda data: decode(data, "x.json"), stored, StoreError, weight=2)
     yield _row("store heads", lambda data: decode_heads(data, "x.json"), stored, StoreError)
+    yield _row("store outlines", lambda data: decode_outlines(data, "x.json"), stored, StoreError)
     yield _row("store document, used", _used, [seeds.document()], StoreError)
     yield _row("store file name", _word(naming.age_of), ["2026-11-29T20-15-03Z.2-9f3c.json"])
     yield _row("store label", _word(naming.safe_name), ["main", "../Main", "con.txt"])

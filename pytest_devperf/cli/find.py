@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pytest_devperf.cli.plugins import ask_for_store
+from pytest_devperf.compare.history import NEWEST
 from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.store.file import means_a_file, read_file
 from pytest_devperf.store.open import DEFAULT, open_store
+from pytest_devperf.store.outlines import read_generation, read_outlines, read_some
 from pytest_devperf.store.store import LabelSummary, Store
 
 _SHORTEST_ID = 4
@@ -40,9 +42,7 @@ def find_runs(word: str, store: Store) -> Sequence[Run]:
     label_summaries = store.label_summaries()
     named = [label_summary for label_summary in label_summaries if label_summary.label == word]
     if named:
-        return [
-            store.runs(label_summary.device.fingerprint, label_summary.label, newest=True)[0] for label_summary in named
-        ]
+        return [_newest(store, label_summary) for label_summary in named]
     return _by_id(word, store, label_summaries)
 
 
@@ -57,16 +57,27 @@ def newest_runs(store: Store) -> Sequence[Run]:
         newest[summary.device.fingerprint] = summary
     if not newest:
         raise UsageError(f"{store} has no run", "save one with pytest --devperf-save LABEL, or name a file")
-    return [store.runs(each.device.fingerprint, each.label, newest=True)[0] for each in newest.values()]
+    return [_newest(store, each) for each in newest.values()]
 
 
-def case_id(word: str, runs: Sequence[Run]) -> str:
+def _newest(store: Store, summary: LabelSummary) -> Run:
+    """Read the newest run of a label."""
+    device, label = summary.device.fingerprint, summary.label
+    newest = next(iter(read_outlines(store, device, label)))
+    return next(iter(read_some(store, device, label, {newest.id})))
+
+
+def case_id(word: str, known: Iterable[str]) -> str:
     """Find the case for a word.
+
+    Args:
+        word: The user's word.
+        known: Ids of cases.
 
     Raises:
         UsageError: It matches none, or several; the message lists them.
     """
-    ids = sorted({record.id for each in runs for record in each.cases})
+    ids = sorted(set(known))
     near = [word] if word in ids else [case_id for case_id in ids if word in case_id]
     if len(near) == 1:
         return near[0]
@@ -85,7 +96,7 @@ def find_baseline(word: str, store: Store, fingerprint: str) -> Sequence[Run]:
     """
     if _means_a_file(word, store):
         return _runs_of_file(word)
-    runs = store.runs(fingerprint, word, newest=True)
+    runs = read_generation(store, fingerprint, word, per_case=NEWEST)
     if runs:
         return runs
     label_summaries = store.label_summaries()
@@ -121,7 +132,9 @@ def _by_id(word: str, store: Store, label_summaries: Sequence[LabelSummary]) -> 
 
 
 def _matching(word: str, store: Store, label_summary: LabelSummary) -> Iterator[Run]:
-    return (run for run in store.runs(label_summary.device.fingerprint, label_summary.label) if run.id.startswith(word))
+    device, label = label_summary.device.fingerprint, label_summary.label
+    ids = {run.id for run in read_outlines(store, device, label) if run.id.startswith(word)}
+    yield from read_some(store, device, label, ids)
 
 
 def device_label_summaries(store: Store, label: str, device: str | None) -> Sequence[LabelSummary]:

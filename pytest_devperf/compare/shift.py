@@ -68,6 +68,8 @@ def shifts(values: Sequence[float], *, widths: Sequence[float] = (), least: floa
     """
     if len(values) < FEWEST_VALUES or min(values) <= 0:
         return ()
+    if max(values) - min(values) <= least * min(values):  # no two levels can differ by more
+        return ()
     logs = [math.log(value) for value in values]
     noise = max(_noise(logs), LEAST_NOISE)
     edges = [0, *_edges([value / noise for value in logs])]

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from pytest_devperf.plugin.terminal import Sentence
+from pytest_devperf.record.rows import plain_rows
 from pytest_devperf.report.detail import brief_failure_text, failure_text
 from pytest_devperf.report.properties import properties_of
 from pytest_devperf.session.cases.case_state import CaseState, TestOutcome
@@ -205,7 +206,7 @@ class Reports:
             test.fail(message, message)
         report = test.call_report
         report.duration = test.duration_s
-        report.devperf = msgspec.to_builtins(record)  # type: ignore[attr-defined] # reports accept any attribute
+        report.devperf = msgspec.to_builtins(record, enc_hook=plain_rows)  # type: ignore[attr-defined] # reports accept any attribute
         test.add_properties(properties_of(record))
         self._config.hook.pytest_devperf_recorded(config=self._config, record=record)
         self._log(test)

@@ -13,12 +13,15 @@ from math import isfinite
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from pytest_devperf.case.plan import PLAN_UNITS, Plan
 from pytest_devperf.english import counted
 from pytest_devperf.errors import StoreError
-from pytest_devperf.record.json_text import NotFiniteError, foreign, lay_out
-from pytest_devperf.record.record import SCHEMA, Confirmation, DeviceRecord, Document, Measurement, Run
+from pytest_devperf.record.json_text import NotFiniteError, Parts, foreign, keyed, stream
+from pytest_devperf.record.outline import RunHead, RunOutline
+from pytest_devperf.record.record import SCHEMA, Confirmation, Document, Measurement, Record, Run
+from pytest_devperf.record.rows import read_rows, rows_schema
 from pytest_devperf.untrusted import excerpt, is_lfs_pointer, shown
 
 _FAMILY, _, _VERSION = SCHEMA.partition("/")
@@ -39,19 +42,14 @@ class _Wire(msgspec.Struct, frozen=True, kw_only=True, rename={"form": "schema"}
     runs: tuple[Run, ...]
 
 
-class RunHead(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a run needed for a listing; its cases are skipped while reading."""
-
-    id: str = ""
-    label: str | None = None
-    generation: str | None = None
-    taken_at: str
-    device: DeviceRecord
-
-
 class _WireHead(msgspec.Struct, frozen=True, kw_only=True, rename={"form": "schema"}):
     form: str
     runs: tuple[RunHead, ...]
+
+
+class _WireOutline(msgspec.Struct, frozen=True, kw_only=True, rename={"form": "schema"}):
+    form: str
+    runs: tuple[RunOutline, ...]
 
 
 class _Author(msgspec.Struct, frozen=True):
@@ -65,8 +63,9 @@ class _Claim(msgspec.Struct, frozen=True, rename={"form": "schema"}):
     runs: tuple[_Author, ...] = ()
 
 
-_documents = msgspec.json.Decoder(_Wire)
+_documents = msgspec.json.Decoder(_Wire, dec_hook=read_rows)
 _heads = msgspec.json.Decoder(_WireHead)
+_outlines = msgspec.json.Decoder(_WireOutline)
 
 
 def encode(document: Document) -> bytes:
@@ -78,21 +77,28 @@ def encode(document: Document) -> bytes:
         StoreError: A number is NaN or infinite, a duration is not positive, or the number of rows of a metric does
             not match its process starts; such a document is never written.
     """
+    return b"".join(encode_parts(document))
+
+
+def encode_parts(document: Document) -> Iterator[bytes]:
+    """Encode a document as `encode` does, case by case: a large one never exists as a whole.
+
+    Raises:
+        StoreError: As `encode`; what was returned before must not be kept.
+    """
     for run in document.runs:
         flaw = next(_flaws(run, durations=True), None)
         if flaw is not None:
             raise StoreError(f"a run document cannot be written: {flaw}", "this is a fault of the measurement")
-    plain = msgspec.to_builtins(document, enc_hook=foreign)
-    for run in plain["runs"]:
-        for case in run["cases"]:
-            for metric in case["metrics"]:
-                _whole_numbers(metric)
+    runs = [(at, "", _parts_of_run(run)) for at, run in enumerate(document.runs)]
+    whole: dict[str, Any] = {"schema": document.schema, "runs": Parts("[]", runs) if runs else []}
     try:
-        return f"{lay_out(plain, '')}\n".encode()
+        yield from (part.encode() for part in stream(Parts("{}", keyed(whole)), ""))
     except NotFiniteError as bad:
         raise StoreError(
             f"a run document cannot be written: {bad} is not a finite number", "use null for what is not known"
         ) from None
+    yield b"\n"
 
 
 def decode(data: bytes, source: str) -> Document:
@@ -125,9 +131,25 @@ def decode_heads(data: bytes, source: str) -> tuple[RunHead, ...]:
     return heads
 
 
+def decode_outlines(data: bytes, source: str) -> tuple[RunOutline, ...]:
+    """Decode every run of a document without its samples.
+
+    Raises:
+        StoreError: It is not a run document, damaged, or of another version.
+    """
+    outlines: tuple[RunOutline, ...] = _read(_outlines, data, source).runs
+    return outlines
+
+
+def encode_outline(outline: RunOutline) -> bytes:
+    """Encode an outline so that `decode_outlines` reads it."""
+    return msgspec.json.encode(_WireOutline(form=SCHEMA, runs=(outline,)))
+
+
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the document."""
-    found = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(_Wire)))  # tuples are lists in JSON
+    described = msgspec.json.schema(_Wire, schema_hook=rows_schema)
+    found = msgspec.json.decode(msgspec.json.encode(described))  # tuples are lists in JSON
     definitions = found["$defs"]
     definitions["Document"] = definitions.pop("_Wire") | {
         "title": "Document",
@@ -234,3 +256,16 @@ def _whole_numbers(metric: dict[str, Any]) -> None:
     for held in (metric, metric["confirmation"] or {}, metric["against"] or {}):
         if held.get(key):
             held[key] = [[int(each) if each == int(each) else each for each in row] for row in held[key]]
+
+
+def _parts_of_run(run: Run) -> Parts:
+    plain: dict[str, Any] = msgspec.to_builtins(replace(run, cases=()), enc_hook=foreign)
+    cases = ((at, "", _plain_case(record)) for at, record in enumerate(run.cases))
+    return Parts("{}", keyed(plain | {"cases": Parts("[]", cases) if run.cases else []}))
+
+
+def _plain_case(record: Record) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(record, enc_hook=foreign)
+    for metric in plain["metrics"]:
+        _whole_numbers(metric)
+    return plain

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -17,6 +18,37 @@ def foreign(value: object) -> object:
     """Convert a value that JSON cannot represent to text, so that an unusual parameter never loses a run."""
     as_list = getattr(value, "tolist", None)  # arrays and their scalars
     return as_list() if callable(as_list) else repr(value)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """An object or list that is laid out item by item."""
+
+    brackets: str
+    items: Iterable[tuple[object, str, Any]]
+    """Key or position, what comes before the value, and the value."""
+
+
+def keyed(plain: dict[str, Any]) -> Iterator[tuple[object, str, Any]]:
+    """Return the items of an object for `Parts`."""
+    return ((key, f"{_flat(str(key), key)}: ", value) for key, value in plain.items())
+
+
+def stream(value: Parts, pad: str) -> Iterator[str]:
+    """Format as `lay_out` does, and return each item that has no parts as one text."""
+    inner = pad + " "
+    separator = value.brackets[0]
+    for key, head, item in value.items:
+        yield f"{separator}\n{inner}{head}"
+        try:
+            if isinstance(item, Parts):
+                yield from stream(item, inner)
+            else:
+                yield lay_out(item, inner)
+        except NotFiniteError as bad:
+            raise NotFiniteError(f"{key}.{bad}".rstrip(".")) from None
+        separator = ","
+    yield f"\n{pad}{value.brackets[1]}"
 
 
 def lay_out(value: Any, pad: str) -> str:  # noqa: ANN401 - any JSON value

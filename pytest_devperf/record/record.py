@@ -6,7 +6,7 @@ samples.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -15,6 +15,12 @@ from pytest_devperf.explain.profile import Profile
 from pytest_devperf.metric import Better, Kind
 from pytest_devperf.sensor.run_context import RunContext
 from pytest_devperf.targets.device import Device
+
+if TYPE_CHECKING:
+    Rows = tuple[tuple[float, ...], ...]
+else:
+    # Measuring creates tuples. A run that is read has the same rows packed, which look like tuples.
+    from pytest_devperf.record.rows import PackedRows as Rows
 
 SCHEMA = "pytest-devperf/1"
 """Name and version of the document; a document with another version is refused."""
@@ -48,8 +54,8 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     """The second look at a suspect; never used as a baseline."""
 
     process: tuple[Whole, ...]
-    samples_ns: tuple[tuple[float, ...], ...] | None = None
-    samples: tuple[tuple[float, ...], ...] | None = None
+    samples_ns: Rows | None = None
+    samples: Rows | None = None
     anchor_ns: tuple[float | None, ...] = ()
     ran_ns: tuple[Whole | None, ...] = ()
     temp_c: tuple[float | None, ...] = ()
@@ -69,9 +75,9 @@ class Measurement(Struct, frozen=True, kw_only=True):
     """(rounds,) index of the process start of each row of samples."""
     inner_loops: Whole | None = None
     """Calls in one sample, divided out."""
-    samples_ns: tuple[tuple[float, ...], ...] | None = None
+    samples_ns: Rows | None = None
     """(rounds, iterations) ns; only for times."""
-    samples: tuple[tuple[float, ...], ...] | None = None
+    samples: Rows | None = None
     """(starts, values) in `unit`; only for metrics other than times. Of instructions: (layouts, repetitions)."""
     cpu_ns: tuple[Whole | None, ...] = ()
     anchor_ns: tuple[float | None, ...] = ()

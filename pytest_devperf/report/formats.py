@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_devperf.compare.history import Baseline
-from pytest_devperf.record.record import Run
+from pytest_devperf.record.outline import AnyRun
 from pytest_devperf.report.report import Report
 
 Baselines = Mapping[str, Mapping[str, Baseline]]
 """Fingerprint of the device -> case id -> baseline."""
 
-Histories = Mapping[str, Sequence[Run]]
+Histories = Mapping[str, Iterable[AnyRun]]
 """Fingerprint of the device -> the runs of a label."""
 
 

@@ -118,7 +118,12 @@ def noise_percent(change: Change) -> float | None:
 
 def own_noise_percent(held: Measurement) -> float | None:
     """Return a metric's IQR in percent of its value."""
-    return 100 * held.iqr / abs(held.robust) if held.iqr is not None and held.robust else None
+    return noise_percent_of(held.robust, held.iqr)
+
+
+def noise_percent_of(value: float | None, iqr: float | None) -> float | None:
+    """Return an IQR in percent of its value."""
+    return 100 * iqr / abs(value) if iqr is not None and value else None
 
 
 def _change_row(change: Change) -> Row:

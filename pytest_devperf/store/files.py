@@ -9,21 +9,28 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from msgspec.structs import replace as changed
 
 from pytest_devperf.english import counted
 from pytest_devperf.errors import StoreError
-from pytest_devperf.record.codec import RunHead, decode, decode_heads, encode
+from pytest_devperf.record.codec import decode, decode_heads, decode_outlines, encode_outline, encode_parts
+from pytest_devperf.record.outline import RunHead, RunOutline
 from pytest_devperf.record.record import Document, Run
+from pytest_devperf.store.cache import FileCache
 from pytest_devperf.store.generation import next_generation
 from pytest_devperf.store.naming import age_of, device_name, file_name, safe_name
 from pytest_devperf.store.store import LabelSummary
+from pytest_devperf.targets.host.cache import cache_folder
 
 StorePath = tuple[str, ...]
 """Names of folders, and possibly a file, relative to the store's folder."""
+
+OUTLINES = "outlines-1"
+"""Folder of the cache of outlines; another number once they have other fields."""
 
 README = """\
 # Performance runs
@@ -43,6 +50,10 @@ Deleting a file forgets that run, deleting a folder forgets the label. `devperf 
 
 class FileStore(ABC):
     """Common base of all stores that consist of files."""
+
+    def __init__(self) -> None:
+        """Prepare the cache of outlines; nothing is read or written yet."""
+        self._outlines = FileCache(cache_folder() / OUTLINES)
 
     @abstractmethod
     def check_writable(self) -> None:
@@ -67,6 +78,10 @@ class FileStore(ABC):
         Raises:
             StoreError: It cannot be read.
         """
+
+    @abstractmethod
+    def version_of(self, place: StorePath) -> str | None:
+        """Return what changes if a file changes; None if that is not known."""
 
     @abstractmethod
     def put(self, run: Run, label_folder: StorePath, *, append: bool | None) -> str:
@@ -111,19 +126,19 @@ class FileStore(ABC):
         file_name(run, None)  # raises before anything is written
         return self.put(run, (device_name(run.device), safe_name(label)), append=append)
 
-    def lay_out(self, run: Run, *, append: bool | None) -> tuple[str, bytes]:
-        """Name a run's file after the existing ones of its label, and encode the run with its generation.
+    def lay_out(self, run: Run, *, append: bool | None) -> tuple[str, Iterable[bytes]]:
+        """Name a run's file after the existing ones of its label, and encode the run with its generation, in parts.
 
         A store calls it while nobody else writes, if possible.
 
         Raises:
-            StoreError: The run cannot be encoded, or the generation to join cannot be read.
+            StoreError: The generation to join cannot be read; from the parts, that the run cannot be encoded.
         """
         places = self.places(run.device.fingerprint, run.label or "")
         if append is not None:
             newest = self._generation_at(places[0], needed=append) if places else None
             run = changed(run, generation=next_generation(newest, run.taken_at, append=append))
-        return file_name(run, places[0][-1] if places else None), encode(Document(runs=(run,)))
+        return file_name(run, places[0][-1] if places else None), encode_parts(Document(runs=(run,)))
 
     def _generation_at(self, place: StorePath, *, needed: bool) -> str | None:
         """Read the generation of a stored run; None if the file is damaged, unless it is needed."""
@@ -176,12 +191,48 @@ class FileStore(ABC):
                 generation = self.head_of(place).generation
                 if generation is None or generation != found[0].generation:
                     break
-            path = self.where(place)
-            run = _only(decode(self.read(place), path).runs, path)
-            if (run.device.fingerprint, run.label) != (fingerprint, label):
-                raise _misplaced(path)
-            found.append(run)
+            found.append(self._run_at(place, fingerprint, label))
         return tuple(found)
+
+    def some_runs(self, fingerprint: str, label: str, ids: Collection[str]) -> Iterator[Run]:
+        """Read those runs of a label of a device that have one of the ids, one by one, newest first.
+
+        Raises:
+            StoreError: A file is damaged or not a run; the message names it.
+        """
+        for place in self.places(fingerprint, label):
+            if self._outline_at(place, fingerprint, label).id in ids:
+                yield self._run_at(place, fingerprint, label)
+
+    def _run_at(self, place: StorePath, fingerprint: str, label: str) -> Run:
+        path = self.where(place)
+        run = _only(decode(self.read(place), path).runs, path)
+        if (run.device.fingerprint, run.label) != (fingerprint, label):
+            raise _misplaced(path)
+        return run
+
+    def outlines(self, fingerprint: str, label: str) -> Iterator[RunOutline]:
+        """Read the runs of a label of a device without their samples, one by one, newest first.
+
+        Raises:
+            StoreError: A file is damaged or not a run; the message names it.
+        """
+        for place in self.places(fingerprint, label):
+            yield self._outline_at(place, fingerprint, label)
+
+    def _outline_at(self, place: StorePath, fingerprint: str, label: str) -> RunOutline:
+        """Read an outline: from the cache, as long as the file is as it was, else from the run."""
+        path, version = self.where(place), self.version_of(place)
+        known = self._outlines.read(path, version) if version is not None else None
+        if known is not None:
+            with suppress(StoreError):  # of another version of this package
+                return _only(decode_outlines(known, path), path)
+        outline = _only(decode_outlines(self.read(place), path), path)
+        if (outline.device.fingerprint, outline.label) != (fingerprint, label):
+            raise _misplaced(path)
+        if version is not None:
+            self._outlines.write(path, version, encode_outline(outline))
+        return outline
 
     def places(self, fingerprint: str, label: str) -> Sequence[StorePath]:
         """List the files of a label of a device, newest first."""
@@ -227,7 +278,7 @@ class FileStore(ABC):
         )
 
 
-_One = TypeVar("_One", Run, RunHead)
+_One = TypeVar("_One", Run, RunHead, RunOutline)
 
 
 def _only(runs: Sequence[_One], where: str) -> _One:

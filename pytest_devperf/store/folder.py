@@ -42,6 +42,7 @@ class FolderStore(FileStore):
 
     def __init__(self, path: str | Path, *, lock_wait_s: float = LOCK_WAIT_S) -> None:
         """Remember the path; nothing is read or written yet."""
+        super().__init__()
         self.path = Path(path)
         self._lock_wait_s = lock_wait_s
 
@@ -71,6 +72,14 @@ class FolderStore(FileStore):
     def read(self, place: StorePath) -> bytes:
         """Read a file."""
         return read_bytes(self.path.joinpath(*place), regular=True)
+
+    def version_of(self, place: StorePath) -> str | None:
+        """Return what the file system reports of a file; None if it does not exist."""
+        try:
+            found = self.path.joinpath(*place).stat()
+        except OSError:
+            return None
+        return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
 
     def where(self, place: StorePath) -> str:
         """Return the path of a place."""

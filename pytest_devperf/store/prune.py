@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pytest_devperf.errors import StoreError
-from pytest_devperf.record.codec import RunHead
+from pytest_devperf.record.outline import RunHead
 from pytest_devperf.store.files import StorePath
 from pytest_devperf.store.folder import FolderStore
 

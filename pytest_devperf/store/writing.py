@@ -10,7 +10,7 @@ import select
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -75,8 +75,12 @@ def probe_folder(folder: Path) -> None:
             probe.unlink()
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Replace a file in one step, safe against a crash or a full disk at any moment.
+
+    Args:
+        path: The file.
+        data: Its content, or parts of it that are made while they are written.
 
     Raises:
         OSError: From the system; the temporary file is deleted.
@@ -84,7 +88,7 @@ def replace(path: Path, data: bytes) -> None:
     temporary = temporary_beside(path)
     try:
         with temporary.open("xb") as file:
-            file.write(data)
+            file.writelines((data,) if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         if path.is_file():

@@ -196,7 +196,8 @@ EXCUSED: Mapping[str, str] = {
     "session/log/unfinished.py": "read_unfinished",
     "session/revision/builds.py": "_direct_url _is_compiled _is_editable _read_toml",
     "session/revision/environments.py": "make_environment",
-    "store/remote/cache.py": "read",
+    "store/cache.py": "read",
+    "store/outlines.py": "read_generation read_outlines read_some",
     "store/commit.py": "read_commit read_order",
     "targets/host/models/onnx_trace.py": "trace_session",
     # Functions of plugins return its values.

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from pytest_devperf.record.record import Run
+from pytest_devperf.record.rows import plain_rows, read_rows
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\r"
 """Clears the screen, sets a title, colours by an 8-bit code, turns the direction of writing, overwrites a line."""
@@ -19,7 +20,7 @@ FIXED = frozenset(
 
 def hostile(run: Run) -> Run:
     """Put escapes into every free text of a run: ids, labels, names of metrics, reasons, facts, the device."""
-    return msgspec.convert(_hostile(msgspec.to_builtins(run)), Run)
+    return msgspec.convert(_hostile(msgspec.to_builtins(run, enc_hook=plain_rows)), Run, dec_hook=read_rows)
 
 
 def _hostile(value: Any, key: str = "") -> Any:

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     store = store_at(arguments.store)
     olds = find_runs(arguments.run, store) if arguments.run is not None else newest_runs(store)
     news = find_runs(arguments.to, store) if arguments.to is not None else ()
-    case = case_id(arguments.case, [*olds, *news])
+    case = case_id(arguments.case, (record.id for each in (*olds, *news) for record in each.cases))
     known = [(each, record) for each in olds for record in each.cases if record.id == case]
     if not any(record.profiles for _, record in known):
         raise UsageError(f"no profile of {case} in {arguments.run or 'the newest run'}", "save it again")

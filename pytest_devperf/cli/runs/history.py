@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from pytest_devperf.cli.arguments import add_device, add_format, add_store
 from pytest_devperf.cli.find import case_id, device_label_summaries, store_at
@@ -18,12 +19,14 @@ from pytest_devperf.cli.output import columns, echo, echo_error, echo_json
 from pytest_devperf.compare.shift import Shift
 from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
+from pytest_devperf.record.outline import RunOutline, without_cases
 from pytest_devperf.report.header import commit_line, device_line
 from pytest_devperf.report.past import Point, alike, change_sentences, change_words, level_changes, points_by_case
-from pytest_devperf.report.row import own_noise_percent
+from pytest_devperf.report.row import noise_percent_of
 from pytest_devperf.report.table import Column, lay_out
 from pytest_devperf.report.units import format_percent, format_value
 from pytest_devperf.store.commit import read_order
+from pytest_devperf.store.outlines import read_outlines
 from pytest_devperf.store.store import LabelSummary, Store
 
 _COLUMNS = (
@@ -78,9 +81,15 @@ def _label(given: str | None, store: Store) -> str:
 
 def _points(label_summary: LabelSummary, store: Store, arguments: argparse.Namespace) -> Sequence[Point]:
     """Collect a case over all generations, oldest first."""
-    runs = store.runs(label_summary.device.fingerprint, label_summary.label)
+    runs: list[RunOutline] = []
+    ids: set[str] = set()
+    for run in read_outlines(store, label_summary.device.fingerprint, label_summary.label):
+        ids.update(record.id for record in run.cases)
+        near = [record for record in run.cases if arguments.case in record.id]
+        runs.append(replace(without_cases(run), cases=tuple(near)))
+    case = case_id(arguments.case, ids)
     order = read_order(Path.cwd(), [each.commit.id for each in runs if each.commit is not None and each.commit.id])
-    return points_by_case(runs, arguments.metric, order).get(case_id(arguments.case, runs), ())
+    return points_by_case(runs, arguments.metric, order).get(case, ())
 
 
 def _lines(points: Sequence[Point]) -> list[str]:
@@ -91,13 +100,13 @@ def _lines(points: Sequence[Point]) -> list[str]:
         (
             point.run.taken_at,
             commit_line(point.run.commit) or "-",
-            format_value(point.metric.robust, point.metric.unit),
-            format_percent(own_noise_percent(point.metric)),
+            format_value(point.value, point.unit),
+            format_percent(noise_percent_of(point.value, point.iqr)),
             _word(found.get(at), point, newest),
         )
         for at, point in enumerate(points)
     ]
-    head = f"{newest.record.id}: {newest.metric.name}, {counted(len(points), 'run')} of {newest.run.label}"
+    head = f"{newest.case_id}: {newest.metric}, {counted(len(points), 'run')} of {newest.run.label}"
     sentences = list(change_sentences(points, found))
     return [head, *lay_out(_COLUMNS, rows, columns()), "", *(sentences or ["no lasting change of level"])]
 
@@ -107,16 +116,16 @@ def _plain(label_summary: LabelSummary, points: Sequence[Point]) -> dict[str, ob
     return {
         "device": label_summary.device.fingerprint,
         "label": label_summary.label,
-        "case": newest.record.id,
-        "metric": newest.metric.name,
-        "unit": newest.metric.unit,
+        "case": newest.case_id,
+        "metric": newest.metric,
+        "unit": newest.unit,
         "points": [
             {
                 "run": point.run.id,
                 "taken_at": point.run.taken_at,
                 "commit": to_builtins(point.run.commit),
-                "value": point.metric.robust,
-                "iqr": point.metric.iqr,
+                "value": point.value,
+                "iqr": point.iqr,
                 "same_workload": alike(point, newest),
                 "change_pct": found[at].percent if at in found else None,
             }
@@ -137,4 +146,4 @@ def _found(points: Sequence[Point]) -> Mapping[int, Shift]:
 def _word(shift: Shift | None, point: Point, newest: Point) -> str:
     if not alike(point, newest):
         return "other workload"
-    return change_words(shift, point.metric) if shift is not None else ""
+    return change_words(shift, point) if shift is not None else ""

@@ -12,6 +12,7 @@ from pytest_devperf.cli.find import store_at
 from pytest_devperf.cli.output import columns, echo, echo_json
 from pytest_devperf.report.header import commit_line, device_line
 from pytest_devperf.report.table import Column, Row, lay_out
+from pytest_devperf.store.outlines import read_outlines
 from pytest_devperf.store.store import LabelSummary, Store
 
 _LABELS = (Column(heading="label"), Column(heading="runs", number=True), Column(heading="newest"))
@@ -74,7 +75,7 @@ def _plain(summary: LabelSummary, store: Store, *, verbose: int) -> dict[str, ob
                 "cases": len(run.cases),
                 "commit": to_builtins(run.commit),
             }
-            for run in store.runs(summary.device.fingerprint, summary.label)
+            for run in read_outlines(store, summary.device.fingerprint, summary.label)
         ]
     return found
 
@@ -89,5 +90,5 @@ def _run_rows(label_summary: LabelSummary, store: Store) -> list[Row]:
             run.generation or "",
             commit_line(run.commit),
         )
-        for at, run in enumerate(store.runs(label_summary.device.fingerprint, label_summary.label))
+        for at, run in enumerate(read_outlines(store, label_summary.device.fingerprint, label_summary.label))
     ]

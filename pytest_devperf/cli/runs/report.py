@@ -20,7 +20,7 @@ from pytest_devperf.errors import UsageError
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.formats import FORMATS, Baselines, Format, Histories
 from pytest_devperf.report.report import Report
-from pytest_devperf.store.past import past_runs
+from pytest_devperf.store.outlines import past_runs, read_some
 from pytest_devperf.store.store import Store
 from pytest_devperf.store.writing import write_file
 
@@ -128,7 +128,7 @@ def _served(device: str, store: Store, runs: Sequence[Run]) -> Iterator[Run]:
         return
     for label_summary in store.label_summaries():
         if label_summary.device.fingerprint == device:
-            yield from (run for run in store.runs(device, label_summary.label) if run.id in ids)
+            yield from read_some(store, device, label_summary.label, ids)
 
 
 def _histories(label: str | None, store: Store, runs: Sequence[Run]) -> Histories:

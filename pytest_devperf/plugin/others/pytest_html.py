@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from pytest_devperf.record.record import Record
+from pytest_devperf.record.rows import read_rows
 from pytest_devperf.report.detail import caution_lines
 from pytest_devperf.report.groups import leading_change
 from pytest_devperf.report.outcome import word
@@ -48,7 +49,7 @@ class PytestHtml:
 
 def _record_of(report: Any) -> Record | None:  # noqa: ANN401 - a test's report, or that of a file
     plain = getattr(report, "devperf", None)
-    return None if plain is None else msgspec.convert(plain, Record)
+    return None if plain is None else msgspec.convert(plain, Record, dec_hook=read_rows)
 
 
 def _main_value(record: Record) -> str:

@@ -20,6 +20,7 @@ from pytest_devperf.plugin.reports import RanTest
 from pytest_devperf.plugin.session import Here, send_to_pytest
 from pytest_devperf.plugin.terminal import Screen
 from pytest_devperf.record.codec import settings_of
+from pytest_devperf.record.rows import plain_rows, read_rows
 from pytest_devperf.report.header import settings_line
 from pytest_devperf.report.report import Report
 from pytest_devperf.session.devices.cooler import bounds_words
@@ -110,7 +111,7 @@ class Controller:
             assert self._free is not None
             self._free.append(phone)
         if OUTPUT in output:
-            self._take(msgspec.msgpack.decode(output[OUTPUT], type=Sent))
+            self._take(msgspec.msgpack.decode(output[OUTPUT], type=Sent, dec_hook=read_rows))
         elif error and phone is not None:
             self._lost.append(phone.device.name)
 
@@ -153,7 +154,7 @@ class Worker(Here):
             notes=session.targets.notes,
             remarks=session.targets.remarks,
         )
-        self._config.workeroutput[OUTPUT] = msgspec.msgpack.encode(sent)  # type: ignore[attr-defined] # pytest-xdist's
+        self._config.workeroutput[OUTPUT] = msgspec.msgpack.encode(sent, enc_hook=plain_rows)  # type: ignore[attr-defined] # pytest-xdist's
         return 0
 
 

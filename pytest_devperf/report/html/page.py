@@ -6,13 +6,14 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
 from pytest_devperf.compare.history import Baseline
 from pytest_devperf.english import counted
+from pytest_devperf.record.outline import AnyRun
 from pytest_devperf.record.record import Run
 from pytest_devperf.report.groups import Entry, grouped, headline, run_names
 from pytest_devperf.report.header import commit_line, context_line, device_line, run_line, settings_line
@@ -81,7 +82,7 @@ def render(
     report: Report,
     *,
     baselines: Mapping[str, Mapping[str, Baseline]] | None = None,
-    histories: Mapping[str, Sequence[Run]] | None = None,
+    histories: Mapping[str, Iterable[AnyRun]] | None = None,
 ) -> str:
     """Write a report as one HTML file.
 
@@ -120,7 +121,7 @@ def _cases(
     report: Report,
     entries: Sequence[Entry],
     baselines: Mapping[str, Mapping[str, Baseline]],
-    histories: Mapping[str, Sequence[Run]],
+    histories: Mapping[str, Iterable[AnyRun]],
 ) -> list[Case]:
     names = run_names(report)
     pasts: Mapping[str, Mapping[str, Past]] = {device: pasts_of(runs) for device, runs in histories.items()}

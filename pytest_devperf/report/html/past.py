@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_devperf.english import counted
 from pytest_devperf.errors import UsageError
-from pytest_devperf.record.record import Run
+from pytest_devperf.record.outline import AnyRun, RunOutline
 from pytest_devperf.report.header import commit_line
 from pytest_devperf.report.html.charts import shortened
 from pytest_devperf.report.html.elements import Content, el
@@ -35,7 +35,7 @@ class Past:
     """Changes of level, or why none were looked for."""
 
 
-def pasts_of(runs: Sequence[Run]) -> Mapping[str, Past]:
+def pasts_of(runs: Iterable[AnyRun]) -> Mapping[str, Past]:
     """Prepare the history of every case that several runs hold.
 
     Args:
@@ -59,7 +59,7 @@ def past_figure(name: str, past: Past, numbers: dict[str, Any]) -> Content:
 
 def _past(points: Sequence[Point]) -> Past:
     newest = points[-1]
-    unit, size = scale_for(newest.metric.robust or 0.0, newest.metric.unit)
+    unit, size = scale_for(newest.value, newest.unit)
     try:
         found = level_changes(points)
         sentences = list(change_sentences(points, found)) or ["no lasting change of level"]
@@ -74,8 +74,8 @@ def _past(points: Sequence[Point]) -> Past:
         levels.append([levels[-1][1], len(points), shortened(last / size)])
     numbers = {
         "unit": unit,
-        "mid": [shortened((point.metric.robust or 0.0) / size) for point in points],
-        "iqr": [None if point.metric.iqr is None else shortened(point.metric.iqr / size) for point in points],
+        "mid": [shortened(point.value / size) for point in points],
+        "iqr": [None if point.iqr is None else shortened(point.iqr / size) for point in points],
         "at": [point.run.taken_at for point in points],
         "commit": [_commit(point.run) for point in points],
         "other": [at for at, point in enumerate(points) if not alike(point, newest)],
@@ -83,7 +83,7 @@ def _past(points: Sequence[Point]) -> Past:
     }
     return Past(
         runs=_runs_words(points),
-        metric=newest.metric.name,
+        metric=newest.metric,
         numbers=numbers,
         sentences=sentences,
     )
@@ -98,6 +98,6 @@ def _runs_words(points: Sequence[Point]) -> str:
     return f"{counted(len(labels), 'run')} of {labels[0]}{f', and {rest} not saved' if rest else ''}"
 
 
-def _commit(run: Run) -> str:
+def _commit(run: RunOutline) -> str:
     line = commit_line(run.commit)
     return f"{line[:_COMMIT_DIGITS]}{' with changes' if run.commit and run.commit.dirty else ''}" if line else ""

@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_devperf.compare.history import Baseline, index
+from pytest_devperf.compare.history import NEWEST, Baseline, index
 from pytest_devperf.errors import UsageError
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.options.scope import Collected, Location, Scope
 from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.store.file import means_a_file, read_file
+from pytest_devperf.store.outlines import read_generation
 from pytest_devperf.untrusted import printable
 
 if TYPE_CHECKING:
@@ -159,9 +160,16 @@ class Baselines:
         fingerprints = {device.fingerprint: None}
         if self._settings.counts_only:
             fingerprints |= {each.device.fingerprint: None for each in store.label_summaries() if each.label == label}
-        runs = [run for each in fingerprints for run in store.runs(each, label, newest=True)]
+        runs = [run for each in fingerprints for run in self._runs_of(each, label)]
         self._runs.extend(runs)
         self._by_device[device.fingerprint] = self._index(runs, device)
+
+    def _runs_of(self, fingerprint: str, label: str) -> Sequence[Run]:
+        """Read the newest generation; where no time is compared, all of it, since any run may be counted alike."""
+        store = self._storage.store
+        if self._settings.counts_only:
+            return store.runs(fingerprint, label, newest=True)
+        return read_generation(store, fingerprint, label, per_case=NEWEST)
 
     def _index(self, runs: Sequence[Run], device: Device) -> Mapping[str, Baseline]:
         """Find the baselines of a device; where no time is compared, the newest ones that were counted alike."""

@@ -19,7 +19,7 @@ from pytest_devperf.session.kept.runs import Runs
 from pytest_devperf.session.kept.saving import Saving
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.options.settings import Settings
-from pytest_devperf.store.past import past_runs
+from pytest_devperf.store.outlines import past_runs
 
 if TYPE_CHECKING:
     from pytest_devperf.case.plan import Plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,13 @@ import msgspec
 from pytest_devperf.english import counted
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.record.caution import refusing
+from pytest_devperf.record.outline import AnyRun
 from pytest_devperf.record.record import Record, Run
 from pytest_devperf.report.report import Saved
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.store.generation import save_run
+from pytest_devperf.store.outlines import read_outlines
 
 if TYPE_CHECKING:
     from pytest_devperf.compare.history import Baseline
@@ -70,19 +73,23 @@ class Saving:
         if not self._settings.resume:
             return False
         with suppress(DevperfError):  # a damaged run is replaced
-            return any(run.id == kept.id for run in store.runs(kept.device.fingerprint, self._label, newest=True))
+            return any(run.id == kept.id for run in self._generation(store, kept))
         return False
+
+    def _generation(self, store: Store, kept: Run) -> Iterator[AnyRun]:
+        """Read the newest generation of the label, without its samples."""
+        runs = read_outlines(store, kept.device.fingerprint, self._label)
+        newest = next(runs, None)
+        if newest is not None:
+            yield newest
+            yield from takewhile(lambda run: run.generation is not None and run.generation == newest.generation, runs)
 
     def _left_behind(self, store: Store, kept: Run) -> Iterator[str]:
         """Report the cases of the old generation that are missing from the new one: they will be new next time."""
         if self._settings.append:
             return
         with suppress(DevperfError):  # a damaged baseline is replaced; its cases cannot be read
-            old = {
-                record.id
-                for run in store.runs(kept.device.fingerprint, self._label, newest=True)
-                for record in run.cases
-            }
+            old = {record.id for run in self._generation(store, kept) for record in run.cases}
             left = sorted(old - {record.id for record in kept.cases})
             if left:
                 yield (

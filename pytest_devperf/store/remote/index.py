@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from pytest_devperf.record.codec import RunHead
+from pytest_devperf.record.outline import RunHead
 from pytest_devperf.record.record import Run
 from pytest_devperf.store.generation import next_generation
 from pytest_devperf.store.naming import age_of, file_name

@@ -12,11 +12,12 @@ from msgspec.json import encode as encode_json
 from msgspec.structs import replace as changed
 
 from pytest_devperf.errors import StoreError, UsageError
-from pytest_devperf.record.codec import RunHead, encode
+from pytest_devperf.record.codec import encode
+from pytest_devperf.record.outline import RunHead
 from pytest_devperf.record.record import Document, Run
+from pytest_devperf.store.cache import FileCache
 from pytest_devperf.store.files import README, FileStore, StorePath
 from pytest_devperf.store.naming import age_of
-from pytest_devperf.store.remote.cache import FileCache
 from pytest_devperf.store.remote.index import INDEX, IndexEntry, decode_entry, entry_name, next_entry, number_of
 from pytest_devperf.store.remote.requests import persist, without_secrets
 from pytest_devperf.store.writing import ABANDONED_S, is_temporary, temporary_name
@@ -60,6 +61,7 @@ class RemoteStore(FileStore):
         self._system, root = found
         self._root = root.rstrip("/")
         self._is_whole = url.partition(":")[0].lower() in WHOLE
+        super().__init__()
         self._cache = FileCache(cache_folder() / "runs")
         self._versions: dict[StorePath, str] = {}
         """The server's versions of files, when they were last listed."""
@@ -118,6 +120,10 @@ class RemoteStore(FileStore):
             if entry is not None and entry.file < name:
                 break  # entries are in the order of file names
         return super().head_of(place)
+
+    def version_of(self, place: StorePath) -> str | None:
+        """Return the server's version of a file, when it was last listed."""
+        return self._versions.get(place)
 
     def where(self, place: StorePath) -> str:
         """Return the URL of a place, without secrets."""

@@ -1,4 +1,4 @@
-"""A local copy of files that were read from a remote store, valid while the server describes them as before."""
+"""A local copy of what was read from a store, valid while the store describes the file as before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_BYTES = 512 << 20
 
 
 class FileCache:
-    """Files by their location and the version that the server names.
+    """Files by their location and the version that the store names.
 
     An error only makes the cache useless: it must never lose a run.
 
