@@ -78,7 +78,7 @@ def test_the_saved_run_holds_the_nodes_and_added_nodes_are_named(net: Session) -
 
 def test_operators_of_a_tflite_model_are_named(session: Session, tmp_path: Path) -> None:
     folder = tmp_path / "setups" / "sim"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     build_stand_in("benchmark_model", folder)
     model = session.path / "m.tflite"
     model.write_bytes(tflite(signatures=["forward"], open_rank=1) + b"OPS:CONV_2D a 1.5;ADD b 0.5;CONV_2D c 1.5;.")
