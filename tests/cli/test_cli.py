@@ -94,7 +94,7 @@ def test_a_comparison_imports_no_pytest(store, make_run):
     [
         ([], "usage: devperf VERB"),
         (["lits"], "unknown verb 'lits': did you mean 'list'?"),
-        (["bisect"], "unknown verb 'bisect': use one of list, show,"),
+        (["unknown"], "unknown verb 'unknown': use one of list, show,"),
         (["zzz"], "use one of list, show, compare"),
         (["show"], "devperf show: the following arguments are required: RUN"),
         (["compare", "main"], "--to"),
