@@ -74,7 +74,9 @@ from pytest_devperf.targets.host import identity as host_identity
 from pytest_devperf.targets.host.meter import parse_waited_ns
 from pytest_devperf.targets.ios.devicectl import parse_devices
 from pytest_devperf.tool.flags import parse_flags
+from pytest_devperf.tool.operators import read_operators
 from pytest_devperf.tool.readers import READERS
+from pytest_devperf.tool.readers.benchmark_model_operators import READER as OPERATORS
 from pytest_devperf.untrusted import parse_json
 
 Call = Callable[[bytes], object]
@@ -116,6 +118,8 @@ def _tools() -> Iterator[Parser]:
         texts = seeds.IMPORTS if name == imports.PYTEST_BENCHMARK else seeds.TOOLS[name]
         parse = partial(_parse_import, name)
         yield _row(f"import {name}", _text(parse), texts, UsageError, weight=2)
+    operators = partial(read_operators, reader=OPERATORS)
+    yield _row("tool benchmark_model operators", _text(operators), seeds.OPERATORS, CaseError)
     yield _row("tool flags", _text(parse_flags), [seeds.HELP])
 
 
@@ -442,9 +446,22 @@ class _Phone:
         """Wait for nothing."""
 
 
+class _UnboundServer(IntakeServer):
+    """The receiver's server without a socket."""
+
+    def server_bind(self) -> None:
+        """Bind nothing."""
+
+    def server_activate(self) -> None:
+        """Listen to nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Receiver())
+        self.socket.close()
+
+
 def _request(data: bytes) -> object:
-    server: Any = IntakeServer.__new__(IntakeServer)
-    server.receiver = _Receiver()
+    server = _UnboundServer()
     phone = _Phone(data)
     from pytest_devperf.targets.app.intake import _Request
 

@@ -139,6 +139,19 @@ def captured(pattern: str) -> tuple[str, ...]:
     return tuple(path.read_text(encoding="utf-8") for path in sorted(CAPTURED.glob(pattern)))
 
 
+OPERATORS = (
+    "Operator-wise Profiling Info for Regular Benchmark Runs:\n"
+    "============================== Run Order ==============================\n"
+    "\t  [node type]\t [start]\t [first]\t [avg ms]\t [%]\t [cdf%]\t [mem KB]\t[times called]\t[Name]\n"
+    "\t  CUSTOM OP\t 0.610\t 0.300\t 0.250\t 20.000%\t 68.000%\t 0.000\t 0\t[net/a, net/b]:1\n"
+    "\n============================== Top by Computation Time ==============================\n",
+    "INFO: Operator-wise Profiling Info for Regular Benchmark Runs:\n"
+    "============================== Run Order ==============================\n"
+    "    [node type]    [first]   [avg ms]      [%]   [cdf%]   [mem KB]   [times called]  [Name]\n"
+    " Softmax (NC, F32)      0.420      0.050   4.300%   5.600%      0.000   13  Delegate/Softmax (NC, F32):1\n",
+)
+"""Tables of benchmark_model, with and without the start of each operator."""
+
 CAPTURED_TOOLS: Mapping[str, str] = {
     "google-benchmark": "tools/google_benchmark.json",
     "llama-bench": "tools/llama_bench.json",

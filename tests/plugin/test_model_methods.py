@@ -21,7 +21,8 @@ import pytest
 
 from pytest_devperf.sensor.context import Context
 from pytest_devperf.targets.device import Device
-from pytest_devperf.targets.protocol import Memory, Survey
+from pytest_devperf.targets.protocol import Memory
+from pytest_devperf.targets.survey import Survey
 
 
 class Runner:

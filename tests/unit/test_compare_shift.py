@@ -76,4 +76,4 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch) -> None:
     real = builtins.__import__
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(UsageError, match=r"pip install 'pytest-devperf\[history\]'"):
-        shifts([1.0] * 10)
+        shifts([1.0] * 5 + [2.0] * 5)

@@ -28,6 +28,9 @@ COLUMN = re.compile(r"\[([^\[\]]+)\]")
 
 TYPE, AVERAGE, CALLED, NAME = "node type", "avg ms", "times called", "Name"
 
+MOST_COLUMNS = 32
+"""Columns of a heading: the tool prints nine, and a line is searched for all of them at every word."""
+
 PLACE = re.compile(r":[0-9]{1,9}$")
 """Index of a node at the end of its name: it moves with every edit."""
 
@@ -55,7 +58,7 @@ def _columns(line: str) -> list[str]:
     """Parse the heading of a table; empty if the line is none."""
     columns = COLUMN.findall(line)
     known = {TYPE, AVERAGE, CALLED, NAME} <= set(columns) and columns[0] == TYPE and columns[-1] == NAME
-    return columns if known else []
+    return columns if known and len(columns) <= MOST_COLUMNS else []
 
 
 def _operator(words: Sequence[str], columns: Sequence[str]) -> Operator | None:
