@@ -63,6 +63,7 @@ def two(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
     return suite
 
 
+@pytest.mark.slow
 def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> None:
     result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work or same", "-v", *FILES, explain=None)
     assert result.ret == 1
@@ -92,6 +93,7 @@ def test_new_code_that_is_slower_regresses_in_its_own_test_alone(two: Suite) -> 
     assert [change["metric"] for change in same["comparison"]["changes"]] == ["latency", "values"]
 
 
+@pytest.mark.slow
 def test_the_first_regression_ends_the_run_under_x(two: Suite) -> None:
     result = two.run_here(f"--devperf-against={two.old}", *QUICK, "work or same", "-x", "--junitxml=junit.xml")
     assert result.ret == 1
@@ -115,6 +117,7 @@ def test_a_test_that_the_old_code_fails_is_new(two: Suite) -> None:
     assert "1 NEW; NOTHING was compared with" in two.last_line(result)
 
 
+@pytest.mark.slow
 def test_code_that_both_sides_import_from_the_checkout_is_reported(two: Suite) -> None:
     (two.path / "measured.py").write_text(NEW)
     result = two.run_here(f"--devperf-against={two.old}", *QUICK, "same")
@@ -122,6 +125,7 @@ def test_code_that_both_sides_import_from_the_checkout_is_reported(two: Suite) -
     assert "the old side also imported measured from this checkout" in two.last_line(result)
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_kills_itself_is_reported_and_the_others_go_on(two: Suite) -> None:
     two.pytester.makepyfile(
         test_ab="""
@@ -229,6 +233,7 @@ socket.create_server = create
 """
 
 
+@pytest.mark.slow
 def test_other_programs_that_connect_to_the_port_neither_hang_nor_join_a_session(two: Suite) -> None:
     two.pytester.makeconftest(STRANGERS)
 

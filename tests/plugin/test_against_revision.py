@@ -50,6 +50,7 @@ def repository(suite: Suite, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: 
     return repository
 
 
+@pytest.mark.slow
 def test_a_dirty_checkout_is_compared_with_a_revision_and_stays_as_it_is(suite: Suite, repository: Repository) -> None:
     repository.write({"conftest.py": ""})
     hook = repository.path / ".git" / "hooks" / "post-checkout"
@@ -75,6 +76,7 @@ def test_a_dirty_checkout_is_compared_with_a_revision_and_stays_as_it_is(suite: 
     assert not (repository.path / "hooked").exists()
 
 
+@pytest.mark.slow
 def test_tests_that_import_nothing_of_the_revision_are_reported(suite: Suite, repository: Repository) -> None:
     repository.commit("v1", {"conftest.py": "", "test_ab.py": "def test_sum(devperf):\n    devperf(sum, [1, 2])\n"})
     result = suite.run_here("--devperf-iterations=1", "--devperf-processes=1", "--devperf-against=v1")

@@ -38,6 +38,7 @@ def latency(case: dict) -> dict:
     return next(metric for metric in case["metrics"] if metric["name"] == "latency")
 
 
+@pytest.mark.slow
 def test_a_command_without_iterations_is_timed_as_a_whole_with_a_caution(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=COMMANDS)
 
@@ -63,6 +64,7 @@ def test_a_command_without_iterations_is_timed_as_a_whole_with_a_caution(suite: 
     assert len(latency(case)["samples_ns"]) == 5  # fewer rounds of one sample would be no verdict
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups as POSIX knows them")
 def test_what_a_command_leaves_running_is_ended_and_named(suite: Suite) -> None:
     suite.pytester.makepyfile(LEAVES)
@@ -74,6 +76,7 @@ def test_what_a_command_leaves_running_is_ended_and_named(suite: Suite) -> None:
     assert not [each for each in psutil.process_iter(["cmdline"]) if "293.71" in (each.info["cmdline"] or [])]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel lists a process's children on Linux alone")
 def test_the_memory_of_a_calls_child_counts(suite: Suite) -> None:
     suite.pytester.makepyfile(

@@ -50,6 +50,7 @@ def counted_suite(suite: Suite) -> Suite:
     return suite
 
 
+@pytest.mark.slow
 @needs_valgrind
 def test_counts_repeat_and_a_regression_is_counted_again(counted_suite: Suite) -> None:
     suite = counted_suite

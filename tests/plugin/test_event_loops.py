@@ -180,6 +180,7 @@ async def waits():
 # dataclass), and CPython then ends by SIGINT once the program is done, even if the exception was caught.
 
 
+@pytest.mark.slow
 @needs("anyio", "trio", "pytest_asyncio")
 @pytest.mark.usefixtures("usual_signals")
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals as POSIX knows them")

@@ -64,6 +64,7 @@ def make_slower(shop: Suite) -> None:
     (shop.path / "shop" / "cart.py").write_text(CART.replace("TIMES = 1", "TIMES = 10"))
 
 
+@pytest.mark.slow
 def test_a_regression_of_a_saved_run_names_the_function_that_is_called_more_often(shop: Suite) -> None:
     assert shop.run_here("--devperf-save=base", *QUICK, explain=None).ret == 0
     (saved,) = shop.saved()
@@ -97,6 +98,7 @@ def test_a_regression_of_a_saved_run_names_the_function_that_is_called_more_ofte
     result.stdout.fnmatch_lines(["where: not known, because the baseline holds no profile: *"])
 
 
+@pytest.mark.slow
 def test_nothing_is_profiled_if_nobody_asks(shop: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)  # tox sets it
     shop.pytester.makepyfile(
@@ -141,6 +143,7 @@ def test_frame(devperf):
 """
 
 
+@pytest.mark.slow
 def test_a_program_is_explained_by_the_table_that_its_reader_reads(shop: Suite) -> None:
     shop.pytester.makepyfile(test_shop=RENDER_CASES)
     (shop.path / "render.py").write_text(RENDER)

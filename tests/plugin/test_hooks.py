@@ -172,6 +172,7 @@ def test_sensors_of_a_plugin_are_asked_with_a_shell(suite: Suite) -> None:
     assert run["cases"][0]["run_context"]["sensors_max_c"] == {"mine": 41.5}
 
 
+@pytest.mark.slow
 def test_each_round_on_this_machine_keeps_the_readings_right_after_it(suite: Suite) -> None:
     suite.pytester.makepyfile("def work(): pass\ndef test_it(devperf): devperf(work)")
     _conftest(

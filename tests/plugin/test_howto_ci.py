@@ -81,6 +81,7 @@ def test_the_workflows_are_valid(tmp_path: Path, name: str, schema: list[str]) -
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_works(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = suite.path / "tests" / "performance"
     folder.mkdir(parents=True)

@@ -121,6 +121,7 @@ def test_the_live_line_goes_while_something_else_runs(mixed: Suite) -> None:
     assert not any(LIVE in row for row in between)
 
 
+@pytest.mark.slow
 def test_a_log_record_replaces_the_live_line(mixed: Suite) -> None:
     mixed.pytester.makepyfile(
         test_one="""
@@ -152,6 +153,7 @@ def test_every_start_and_case_is_counted_and_never_beyond_what_there_is(mixed: S
     assert {case for start, _, case, _ in counted if start == 6} == set(range(1, 7))
 
 
+@pytest.mark.slow
 def test_a_suspect_is_confirmed_in_sight(mixed: Suite) -> None:
     assert show(mixed, "--devperf-save=base").code == 0
     mixed.takes(work=1_300_000)

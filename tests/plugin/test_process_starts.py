@@ -60,6 +60,7 @@ def _measure(suite: Suite, *args: str, plugins: Sequence[str] | None = ()) -> py
 # -- the same tests, in the same surroundings --------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_body_runs_once_per_start_with_a_new_hash_seed_and_the_parents_environment(suite: Suite) -> None:
     suite.pytester.makepyfile(
         test_it=NOTE
@@ -112,6 +113,7 @@ def test_it(devperf):
     assert "shared-process" in case["cautions"]
 
 
+@pytest.mark.slow
 def test_load_and_memory_come_from_fresh_interpreters_alone(suite: Suite) -> None:
     suite.pytester.makepyfile(
         test_it=NOTE
@@ -186,6 +188,7 @@ def test_ids_outside_rootdir_and_duplicates_are_found_again(suite: Suite) -> Non
 # -- a later start that ends otherwise ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_case_that_goes_wrong_in_a_later_start_alone_has_that_outcome_and_harms_no_other(suite: Suite) -> None:
     suite.pytester.makepyfile(
         test_it=NOTE
@@ -276,6 +279,7 @@ def test_facts_that_differ_between_starts_are_an_error(suite: Suite) -> None:
     result.stdout.fnmatch_lines(["*fact 'boxes' differs in every process start*"])
 
 
+@pytest.mark.slow
 def test_facts_and_properties_of_any_kind_survive_the_way_back(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=NOTE + ANY_FACTS)
     scalars = ("--devperf-processes=2", "--devperf-rounds=2", "--devperf-no-confirm")
@@ -388,6 +392,7 @@ def test_a_later_start_that_fails_counts_for_x_maxfail_and_stepwise(suite: Suite
     assert "pending" in suite.last_line(result)
 
 
+@pytest.mark.slow
 def test_the_last_failed_cases_run_again(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=ENDING)
     _measure(suite, "--devperf-processes=2", "--devperf-rounds=2").assert_outcomes(passed=1, failed=2)
@@ -534,6 +539,7 @@ def test_other(devperf):
 """
 
 
+@pytest.mark.slow
 def test_a_case_that_only_records_values_is_a_case_like_any_other(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=NOTE + RECORDED_ALONE)
     size = suite.path / "size.txt"
@@ -571,6 +577,7 @@ def test_last(devperf):
 """
 
 
+@pytest.mark.slow
 def test_what_a_test_leaves_changed_in_its_process_ends_neither_it_nor_the_session(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=NOTE + CARELESS)
     assert _measure(suite, "--devperf-save=base", "-p", "no:cacheprovider").ret == 0

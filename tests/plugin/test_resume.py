@@ -216,6 +216,7 @@ def test_killed(devperf):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals as POSIX knows them")
 @pytest.mark.usefixtures("untraced")
 def test_a_session_on_this_machine_that_is_killed_runs_only_what_is_missing(suite: Suite) -> None:

@@ -62,6 +62,7 @@ def has_subtests() -> bool:
     return int(pytest.__version__.partition(".")[0]) >= 9
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_subtests(), reason="subtests are part of pytest 9")
 def test_a_failed_subtest_fails_its_case_in_whichever_start(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=SUBTESTS)
@@ -93,6 +94,7 @@ def test_facts(devperf):
 """
 
 
+@pytest.mark.slow
 def test_inputs_that_differ_from_start_to_start_fail_the_case_until_they_are_accepted(suite: Suite) -> None:
     suite.pytester.makepyfile(test_it=UNSEEDED)
 
@@ -130,6 +132,7 @@ sys.exit(pytest.main(sys.argv[1:], plugins=[Sizes(), named, "texted"]))
 """
 
 
+@pytest.mark.slow
 def test_a_plugin_that_is_an_object_is_named_if_a_later_start_lacks_it(suite: Suite) -> None:
     (suite.path / "conftest.py").unlink()
     for name in ("named", "texted"):
