@@ -150,11 +150,11 @@ def test_several_cases_are_refused(repository: Repository, capsys: pytest.Captur
 
 
 def measuring_below(pid: int) -> list[psutil.Process]:
-    """Return the pytest that a process has started; it also starts git."""
+    """Return the pytest that a process has started; git, and a fork that is not a program yet, have other words."""
     found = []
     for child in psutil.Process(pid).children():
         with suppress(psutil.Error):
-            found += [child] if CASE in child.cmdline() else []
+            found += [child] if "pytest" in child.cmdline() else []
     return found
 
 
