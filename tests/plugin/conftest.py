@@ -28,6 +28,19 @@ LOADED_ONCE = (
 for _name in LOADED_ONCE:
     importlib.import_module(_name)
 
+UNUSED = ("anyio", "asyncio", "benchmark", "html", "html_fixtures", "hypothesispytest", "pytest_cov", "randomly")
+"""Installed plugins that few tests need: importing them is two thirds of an interpreter's start."""
+
+
+@pytest.fixture(autouse=True)
+def few_plugins(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block these plugins in the sessions of tests that are not marked `every_plugin`."""
+    if "pytester" in request.fixturenames:
+        request.getfixturevalue("pytester")  # it discards the options of the environment
+    if request.node.get_closest_marker("every_plugin") is None:
+        monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in UNUSED))
+
+
 VIRTUAL_DEVICE = '''
 """A device made of arithmetic: `devperf_time.json` contains the durations of calls on it, in ns.
 

@@ -390,6 +390,7 @@ def test_a_failed_test_leaves_no_measurement_behind(suite: Suite, body: str) -> 
         assert (case["outcome"], case["metrics"]) == ("failed", [])
 
 
+@pytest.mark.every_plugin
 @pytest.mark.parametrize("measuring", [True, False], ids=["measuring", "once"])
 def test_a_forgotten_await_is_refused(suite: Suite, measuring: bool) -> None:
     suite.pytester.makepyfile(

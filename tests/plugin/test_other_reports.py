@@ -110,6 +110,7 @@ def html_tests(suite: Suite) -> dict[str, dict[str, object]]:
     return {name: rows[0] for name, rows in json.loads(html.unescape(found[1]))["tests"].items()}
 
 
+@pytest.mark.every_plugin
 def test_pytest_html_shows_the_numbers_in_a_column_and_in_the_details(slower: Suite) -> None:
     pytest.importorskip("pytest_html")
 
@@ -124,6 +125,7 @@ def test_pytest_html_shows_the_numbers_in_a_column_and_in_the_details(slower: Su
     assert "<td></td>" in str(ordinary["resultsTableRow"])
 
 
+@pytest.mark.every_plugin
 def test_no_name_is_markup_in_pytest_html(suite: Suite) -> None:
     pytest.importorskip("pytest_html")
     suite.pytester.makepyfile(
