@@ -207,6 +207,27 @@ def _signal_group(interpreter: subprocess.Popen[bytes], number: int) -> None:
 
 
 @contextmanager
+def undisturbed() -> Iterator[None]:
+    """Handle SIGINT and SIGTERM only after the block: an exception within `Popen` leaves behind what it has started."""
+    arrived: list[int] = []
+    before = {}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):  # what is ignored stays so, also in what the block starts
+                before[number] = signal.signal(number, lambda number, _: arrived.append(number))
+    except ValueError:  # not the main thread: no signal is handled in it
+        pass
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for each in arrived:
+            signal.raise_signal(each)
+
+
+@contextmanager
 def terminable() -> Iterator[None]:
     """Turn SIGTERM into an exception, so that the interpreter is ended too."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_devperf.errors import StoreError, UsageError
 from pytest_devperf.record.codec import decode
 from pytest_devperf.record.record import Record
-from pytest_devperf.session.launch.interpreter import terminable
+from pytest_devperf.session.launch.interpreter import terminable, undisturbed
 from pytest_devperf.session.launch.origin import ENVIRONMENT
 from pytest_devperf.session.revision.bisection import Finding
 from pytest_devperf.untrusted import excerpt, printable
@@ -74,18 +74,21 @@ class CaseToMeasure:
         environment = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode"), **ENVIRONMENT}
         # In a session of its own, so that Ctrl-C reaches it once, from here.
         with terminable():
-            process = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            process = None
             try:
+                with undisturbed():
+                    process = subprocess.Popen(
+                        command,
+                        env=environment,
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                    )
                 output, _ = process.communicate()
             except BaseException:
-                _interrupt(process)
+                if process is not None:
+                    _interrupt(process)
                 raise
         return process.returncode, output.decode(errors="replace")
 
