@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from sys import intern
 from typing import Protocol, runtime_checkable
 
@@ -62,6 +62,20 @@ def read_some(store: Store, fingerprint: str, label: str, ids: Collection[str]) 
     return (run for run in store.runs(fingerprint, label) if run.id in ids)
 
 
+def newest_outlines(store: Store, fingerprint: str, label: str) -> Iterator[AnyRun]:
+    """Read the newest generation of a label of a device one by one, newest first; without samples if the store can.
+
+    Raises:
+        StoreError: A file is damaged or not a run; the message names it.
+    """
+    runs = iter(read_outlines(store, fingerprint, label))
+    newest = next(runs, None)
+    if newest is not None:
+        yield newest
+        # A run without a generation is one of its own.
+        yield from takewhile(lambda run: run.generation is not None and run.generation == newest.generation, runs)
+
+
 def read_generation(store: Store, fingerprint: str, label: str, *, per_case: int) -> Sequence[Run]:
     """Read the newest generation of a label of a device, newest first, without runs that no baseline contains.
 
@@ -76,13 +90,10 @@ def read_generation(store: Store, fingerprint: str, label: str, *, per_case: int
     """
     if not isinstance(store, OutlineStore):
         return store.runs(fingerprint, label, newest=True)
-    passed: list[tuple[str, str, set[str]]] = []
-    generation: str | None = None
-    for run in store.outlines(fingerprint, label):
-        if passed and (run.generation is None or run.generation != generation):
-            break
-        generation = run.generation
-        passed.append((run.taken_at, run.id, {intern(each.id) for each in run.cases if each.outcome == "passed"}))
+    passed = [
+        (run.taken_at, run.id, {intern(each.id) for each in run.cases if each.outcome == "passed"})
+        for run in newest_outlines(store, fingerprint, label)
+    ]
     found = Counter[str]()
     ids = set()
     for _, run_id, cases in sorted(passed, key=lambda each: each[0], reverse=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from pytest_devperf.report.report import Saved
 from pytest_devperf.session.kept.storage import Storage
 from pytest_devperf.session.options.settings import Settings
 from pytest_devperf.store.generation import save_run
-from pytest_devperf.store.outlines import read_outlines
+from pytest_devperf.store.outlines import newest_outlines
 
 if TYPE_CHECKING:
     from pytest_devperf.compare.history import Baseline
@@ -78,11 +77,7 @@ class Saving:
 
     def _generation(self, store: Store, kept: Run) -> Iterator[AnyRun]:
         """Read the newest generation of the label, without its samples."""
-        runs = read_outlines(store, kept.device.fingerprint, self._label)
-        newest = next(runs, None)
-        if newest is not None:
-            yield newest
-            yield from takewhile(lambda run: run.generation is not None and run.generation == newest.generation, runs)
+        return newest_outlines(store, kept.device.fingerprint, self._label)
 
     def _left_behind(self, store: Store, kept: Run) -> Iterator[str]:
         """Report the cases of the old generation that are missing from the new one: they will be new next time."""
