@@ -18,7 +18,7 @@ from pytest_devperf.cli.output import EXIT_FAILED, echo, echo_json, show_live
 from pytest_devperf.errors import UsageError
 from pytest_devperf.session.launch.interpreter import Terminated
 from pytest_devperf.session.revision.bisection import Bisection, Finding, FindingsFile, find_ends
-from pytest_devperf.session.revision.git import GitError, top_of
+from pytest_devperf.session.revision.git import SHORT, GitError, top_of
 from pytest_devperf.session.revision.measured_commit import CaseToMeasure
 
 TAKES_REST = "PYTEST ARGUMENTS"
@@ -26,9 +26,6 @@ TAKES_REST = "PYTEST ARGUMENTS"
 
 SIGNALLED = 128
 """Added to the number of a signal, it is the exit code of a program that the signal ended."""
-
-SHORT = 9
-"""Digits of a commit id that are shown, as in a session's own lines."""
 
 EXAMPLES = (
     "devperf bisect v1.2 bench/test_sort.py::test_sort",

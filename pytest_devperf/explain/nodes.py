@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_devperf import stats
 from pytest_devperf.explain.profile import Profile, Row
-from pytest_devperf.metric import LONGEST_S
+from pytest_devperf.metric import LONGEST_S, NS_PER_US
 from pytest_devperf.untrusted import parse_json
 
 KERNEL = "_kernel_time"
@@ -20,7 +20,6 @@ KERNEL = "_kernel_time"
 Source: onnxruntime/core/framework/sequential_executor.cc.
 """
 
-NS_PER_US = 1000.0
 US_PER_S = 1e6
 
 CPU = "CPUExecutionProvider"

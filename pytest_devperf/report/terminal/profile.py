@@ -8,6 +8,7 @@ from pytest_devperf import stats
 from pytest_devperf.compare.where import format_count
 from pytest_devperf.explain.difference import RowChange, differ, sums_by_file
 from pytest_devperf.explain.profile import Profile, Row
+from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.report.table import Column, lay_out
 from pytest_devperf.report.units import NOT_KNOWN, format_percent, format_value
 
@@ -31,8 +32,6 @@ _DIFFERENCE = (
 )
 
 _FILES = (Column(heading="file"), Column(heading="growth", number=True))
-
-NS_PER_MS = 1e6
 
 
 def profile_lines(profile: Profile, width: int) -> list[str]:

@@ -15,7 +15,7 @@ from pytest_devperf.english import counted
 from pytest_devperf.errors import DevperfError
 from pytest_devperf.explain.cause import ExplainMode, Explanation, MeasuredChange, explain
 from pytest_devperf.explain.profile import Profile, merge
-from pytest_devperf.metric import NS_PER_S
+from pytest_devperf.metric import NS_PER_MS, NS_PER_S
 from pytest_devperf.record.record import Change
 from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.cases.edge import Display, Reporter
@@ -27,7 +27,7 @@ from pytest_devperf.session.explaining.choice import (
     fitting,
     most_urgent_first,
 )
-from pytest_devperf.session.explaining.requests import NS_PER_MS, batches_of, iterations_of, saved_profile
+from pytest_devperf.session.explaining.requests import batches_of, iterations_of, saved_profile
 from pytest_devperf.session.running.launchers import Launchers
 from pytest_devperf.session.schedule import Batch
 from pytest_devperf.session.starts.device import is_this_machine

@@ -7,13 +7,12 @@ from functools import partial
 
 from pytest_devperf.explain.profile import Profile
 from pytest_devperf.measure.round import StartPlan
+from pytest_devperf.metric import NS_PER_MS
 from pytest_devperf.session.cases.case_state import CaseState
 from pytest_devperf.session.explaining.choice import iterations_for
 from pytest_devperf.session.modes.mode import StartRequest
 from pytest_devperf.session.schedule import Batch, Member
 from pytest_devperf.session.starts.start import results_of
-
-NS_PER_MS = 1e6
 
 
 def saved_profile(state: CaseState, metric: str) -> Profile | None:

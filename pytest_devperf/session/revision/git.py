@@ -35,6 +35,9 @@ ALWAYS = (
     *("-c", "advice.detachedHead=false"),
 )
 
+SHORT = 9
+"""Digits of a commit id that are shown."""
+
 SUBMODULE = "160000"
 """Mode of a submodule in a tree."""
 
@@ -97,7 +100,7 @@ class Revision:
     @property
     def words(self) -> str:
         """Its name and its id, for people."""
-        short = self.commit[:9]
+        short = self.commit[:SHORT]
         return short if self.commit.startswith(self.name) else f"{self.name} ({short})"
 
 
@@ -176,11 +179,11 @@ def _add(top: Path, commit: str, folder: Path, added: dict[Path, Path]) -> None:
         added[folder] = Path(git(folder, "rev-parse", "--absolute-git-dir").rstrip("\n"))
         inside = list(submodules(top, commit))
     except GitError as error:
-        raise UsageError(f"git cannot check {commit[:9]} of {top} out: {error}") from None
+        raise UsageError(f"git cannot check {commit[:SHORT]} of {top} out: {error}") from None
     for path, known in inside:
         if find_revision(top / path, known) is None:
             raise UsageError(
-                f"the submodule {path} lacks the commit {known[:9]} that {commit[:9]} has",
+                f"the submodule {path} lacks the commit {known[:SHORT]} that {commit[:SHORT]} has",
                 f"git -C {top / path} fetch",
             )
         _add(top / path, known, folder / path, added)

@@ -19,8 +19,8 @@ from pytest_devperf.session.launch.origin import ENVIRONMENT
 from pytest_devperf.session.revision.bisection import Finding
 from pytest_devperf.untrusted import excerpt, printable
 
-PASSED, FAILED, USAGE = 0, 1, 4
-"""Exit codes of pytest after which there may be a verdict, and the one of a revision that cannot be prepared."""
+PASSED, FAILED = 0, 1
+"""Exit codes of pytest after which there may be a verdict."""
 
 GRACE_S = 20.0
 """Longest wait for pytest to end after Ctrl-C: it ends two interpreters, which may be importing."""
